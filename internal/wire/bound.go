@@ -1,0 +1,117 @@
+package wire
+
+// ProtocolVersion is the only version spoken; any other is refused with CodeVersionMismatch.
+const ProtocolVersion = 3
+
+// Bounds of protocol 3, in bytes unless the name says otherwise.
+const (
+	// MaxClientFrame bounds a frame from client to daemon, without its line ending.
+	MaxClientFrame = 1 << 20
+	// MaxServerFrame bounds a frame from daemon to client; a control client counts the line ending in.
+	MaxServerFrame = 8 << 20
+	// MinClientFrame is the least value that a session may set MaxClientFrame to.
+	MinClientFrame = 4096
+	// MinServerFrame is the least value that a session may set MaxServerFrame to.
+	MinServerFrame = 65536
+	// MaxPromptBytes bounds the prompt of a turn or a job; a longer one is refused, never cut.
+	MaxPromptBytes = 256 << 10
+	// MaxJobResultBytes bounds reply and error of one JobResult each; a longer one is cut and flagged.
+	MaxJobResultBytes = 4096
+	// MaxReplyBytes bounds the reply of a job that is kept whole (ours).
+	MaxReplyBytes = 4 << 20
+	// MaxRunLogPageBytes bounds the log text in one RunLogPage.
+	MaxRunLogPageBytes = 256 << 10
+	// MaxRunLogPageEvents bounds the events of one RunLogPage; the limit of a request is forced into 1 to it.
+	MaxRunLogPageEvents = 500
+	// MaxEventTextBytes bounds the text of a RunEvent.
+	MaxEventTextBytes = 2000
+	// MaxEventPromptBytes bounds the text of a RunEvent that records a prompt.
+	MaxEventPromptBytes = 4000
+	// MaxInputBytes bounds the input of one AttachIO.
+	MaxInputBytes = 64 << 10
+	// MaxKeyBytes bounds the key of a mutating command (ours).
+	MaxKeyBytes = 64
+	// MaxChannelBytes bounds the channel name of SessionStart.
+	MaxChannelBytes = 32
+	// MaxSystemPromptBytes bounds the system prompt of SessionStart.
+	MaxSystemPromptBytes = 16 << 10
+	// MaxChatPartBytes bounds each part of a ChatLog.
+	MaxChatPartBytes = 64
+	// MaxAttachments bounds the attachments of a turn.
+	MaxAttachments = 16
+	// MaxQueueEntries bounds the waiting prompts of a session.
+	MaxQueueEntries = 64
+	// MaxQueueBytes bounds the text of the waiting prompts of a session.
+	MaxQueueBytes = 4 << 20
+	// MaxTaskRunes bounds the task of a Job, in characters.
+	MaxTaskRunes = 80
+	// MaxQuestionBytes bounds the question of ConfirmAsk.
+	MaxQuestionBytes = 4096
+)
+
+// Counts and sizes of a Snapshot and of a takeover.
+const (
+	// MaxFinishedJobs is how many finished jobs a Snapshot lists; unfinished and resumable ones are all listed.
+	MaxFinishedJobs = 200
+	// MaxEndedRuns is how many ended runs a Snapshot lists; live ones are all listed.
+	MaxEndedRuns = 200
+	// MaxRestorable is how many restorable sessions a Snapshot lists.
+	MaxRestorable = 32
+	// MaxTakeovers is how many takeovers may run at once.
+	MaxTakeovers = 8
+	// MinCols and the next three clamp the size of a taken-over terminal, in cells.
+	MinCols = 20
+	// MaxCols is the widest terminal.
+	MaxCols = 400
+	// MinRows is the lowest terminal.
+	MinRows = 5
+	// MaxRows is the highest terminal.
+	MaxRows = 200
+	// DefaultCols is the width when none was asked for.
+	DefaultCols = 100
+	// DefaultRows is the height when none was asked for.
+	DefaultRows = 30
+)
+
+// Defaults that a daemon announces in SessionStarted.
+const (
+	// DefaultContextTokens is context_max_tokens.
+	DefaultContextTokens = 128000
+	// DefaultTranscriptBytes is max_transcript_bytes.
+	DefaultTranscriptBytes = 8 << 20
+	// DefaultTranscriptItems is max_transcript_items.
+	DefaultTranscriptItems = 10000
+	// DefaultPromptHistoryBytes is max_prompt_history_bytes.
+	DefaultPromptHistoryBytes = 1 << 20
+	// DefaultPromptHistoryItems is max_prompt_history_items.
+	DefaultPromptHistoryItems = 200
+)
+
+// NoDeadline is the expires_unix_seconds of an approval that has no deadline (ours: 2100-01-01).
+const NoDeadline uint64 = 4102444800
+
+// Features that Initialized may announce (ours).
+const (
+	// FeatureWatch: workbench_watch, run_log_watch and attach_watch.
+	FeatureWatch = "watch"
+	// FeatureKey: the key of mutating commands.
+	FeatureKey = "key"
+	// FeatureReason: reason and hint of errors.
+	FeatureReason = "reason"
+	// FeatureWhy: the action why.
+	FeatureWhy = "why"
+	// FeatureResultPage: after of job_result, next and size of its reply.
+	FeatureResultPage = "result_page"
+	// FeatureJobsPage: the action jobs_page.
+	FeatureJobsPage = "jobs_page"
+	// FeatureStop: the action daemon_stop.
+	FeatureStop = "stop"
+	// FeatureMode: mode of workbench_start.
+	FeatureMode = "mode"
+	// FeatureKeep: keep of session.start.
+	FeatureKeep = "keep"
+	// FeatureDigest: digest of approvals and answers.
+	FeatureDigest = "digest"
+	// FeatureTail: tail of run_log.
+	FeatureTail = "tail"
+)

@@ -1,0 +1,112 @@
+package wire
+
+// DaemonStatus is the reply to every daemon.control; beside the base, the field that the action fills.
+type DaemonStatus struct {
+	Version       string                `json:"version"`
+	PID           uint32                `json:"pid"`
+	Components    List[ComponentHealth] `json:"components"`
+	Delegations   DelegationSummary     `json:"delegations" need:"D"`
+	Restart       *RestartInfo          `json:"restart,omitzero" need:"O"`
+	Confirm       *ConfirmInfo          `json:"confirm,omitzero" need:"O"`
+	Project       *ProjectResponse      `json:"project,omitzero" need:"O"`
+	MailActions   []MailAction          `json:"mail_actions,omitempty" need:"K"`
+	MailNote      *string               `json:"mail_note,omitzero" need:"O"`
+	Workbench     *Snapshot             `json:"workbench,omitzero" need:"O"`
+	RunLog        *RunLogPage           `json:"run_log,omitzero" need:"O"`
+	JobResult     *JobResult            `json:"job_result,omitzero" need:"O"`
+	WorkbenchNote *string               `json:"workbench_note,omitzero" need:"O"` // what an action did, for people
+	WorkbenchJob  *JobRef               `json:"workbench_job,omitzero" need:"O"`  // the job that was started
+	Worktrees     []WorktreeInfo        `json:"worktrees,omitempty" need:"K"`
+	Attach        *AttachPage           `json:"attach,omitzero" need:"O"`
+
+	// Why answers the action why (ours).
+	Why *WhyReport `json:"why,omitzero" need:"O"`
+	// JobsPage answers the action jobs_page (ours).
+	JobsPage *JobHistory `json:"jobs_page,omitzero" need:"O"`
+	// Delivery says what became of a prompt of workbench_send (ours).
+	Delivery *Delivery `json:"delivery,omitzero" need:"O"`
+	// Home is the id of this home (ours); full base only.
+	Home *string `json:"home,omitzero" need:"O"`
+	// StartedUnixSeconds is when the daemon started (ours); full base only.
+	StartedUnixSeconds *uint64 `json:"started_unix_seconds,omitzero" need:"O"`
+	// Problems are sentences about what is wrong with the daemon, such as a bad configuration (ours).
+	Problems []string `json:"problems,omitempty" need:"K"`
+}
+
+// DelegationSummary counts runs. Takeover replies leave it zero whatever runs.
+type DelegationSummary struct {
+	Active  uint64           `json:"active"`
+	Idle    *uint64          `json:"idle,omitzero" need:"O"` // absent: not told, which is not 0
+	Reaped  uint64           `json:"reaped"`
+	Entries []DelegationInfo `json:"entries,omitempty" need:"K"`
+	Killed  []RunHandle      `json:"killed,omitempty" need:"K"`
+}
+
+// DelegationInfo is a run as delegations lists it.
+type DelegationInfo struct {
+	Handle               RunHandle       `json:"handle"`
+	Agent                string          `json:"agent"`
+	Session              SessionID       `json:"session"`
+	Cwd                  string          `json:"cwd"`
+	Depth                uint32          `json:"depth"`
+	PID                  uint32          `json:"pid"`
+	OwnerPID             uint32          `json:"owner_pid"`
+	Processes            uint32          `json:"processes"`
+	StartedUnixSeconds   uint64          `json:"started_unix_seconds"`
+	Orphaned             bool            `json:"orphaned"`
+	Conversation         *ConversationID `json:"conversation,omitzero" need:"O"`
+	Turn                 *uint32         `json:"turn,omitzero" need:"O"`
+	IdleSinceUnixSeconds *uint64         `json:"idle_since_unix_seconds,omitzero" need:"O"`
+	BackgroundJobs       *uint32         `json:"background_jobs,omitzero" need:"O"`
+}
+
+// RestartInfo is a planned restart.
+type RestartInfo struct {
+	ToVersion           string  `json:"to_version"`
+	WaitingFor          *string `json:"waiting_for,omitzero" need:"O"`
+	Requester           *string `json:"requester,omitzero" need:"O"`
+	Origin              *string `json:"origin,omitzero" need:"O"`
+	DeadlineUnixSeconds uint64  `json:"deadline_unix_seconds"`
+}
+
+// ConfirmInfo is a question in the owner's chat.
+type ConfirmInfo struct {
+	ID                  string       `json:"id"`
+	State               ConfirmState `json:"state"`
+	Chat                string       `json:"chat"`
+	DeadlineUnixSeconds uint64       `json:"deadline_unix_seconds"`
+}
+
+// ConfirmState is where a question stands; open. Only ConfirmYes is a yes.
+type ConfirmState string
+
+// The states of protocol 3.
+const (
+	ConfirmPending   ConfirmState = "pending"
+	ConfirmYes       ConfirmState = "yes"
+	ConfirmNo        ConfirmState = "no"
+	ConfirmExpired   ConfirmState = "expired"
+	ConfirmWithdrawn ConfirmState = "withdrawn"
+	ConfirmFailed    ConfirmState = "failed"
+	ConfirmUnknown   ConfirmState = unknownWord
+)
+
+func (ConfirmState) words() words {
+	return openWords("pending", "yes", "no", "expired", "withdrawn", "failed")
+}
+
+// WhyReport lists what the state of a job rests on (ours).
+type WhyReport struct {
+	Session          SessionID      `json:"session"`
+	Job              JobID          `json:"job"`
+	State            AgentState     `json:"state"`
+	SinceUnixSeconds uint64         `json:"since_unix_seconds"`
+	Evidence         List[Evidence] `json:"evidence"` // oldest first
+}
+
+// Evidence is one fact about a job (ours).
+type Evidence struct {
+	AtMs   uint64 `json:"at_ms"`  // Unix milliseconds
+	Source string `json:"source"` // who says so, such as agent, shim, owner or daemon
+	Fact   string `json:"fact"`   // a sentence
+}
