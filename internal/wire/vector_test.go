@@ -14,25 +14,19 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"scv/internal/testkit/need"
 )
 
 var vectorDir = flag.String("vectors", "", "folder of golden vectors (encode-*.jsonl, decode-*.jsonl)")
 
-// vectorFolder finds the golden vectors: the flag, else $SCV_SHARED, else a shared folder beside the repository.
+// vectorFolder finds the golden vectors: the flag, else the reference pages.
 func vectorFolder(t *testing.T) string {
 	t.Helper()
 	if *vectorDir != "" {
 		return *vectorDir
 	}
-	shared := os.Getenv("SCV_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "..", "shared")
-	}
-	dir := filepath.Join(shared, "protocol", "vectors")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no golden vectors: %v (set -vectors or SCV_SHARED)", err)
-	}
-	return dir
+	return need.Shared(t, "protocol", "vectors")
 }
 
 type vector struct {

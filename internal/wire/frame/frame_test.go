@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+
+	"scv/internal/testkit/need"
 )
 
 var vectorDir = flag.String("vectors", "", "folder of golden vectors (frames.jsonl)")
@@ -51,14 +53,7 @@ func readCases(t *testing.T, name string) []frameCase {
 func TestVectorsFrames(t *testing.T) {
 	dir := *vectorDir
 	if dir == "" {
-		shared := os.Getenv("SCV_SHARED")
-		if shared == "" {
-			shared = filepath.Join("..", "..", "..", "..", "shared")
-		}
-		dir = filepath.Join(shared, "protocol", "vectors")
-		if _, err := os.Stat(dir); err != nil {
-			t.Skipf("no golden vectors: %v (set -vectors or SCV_SHARED)", err)
-		}
+		dir = need.Shared(t, "protocol", "vectors")
 	}
 	runCases(t, readCases(t, filepath.Join(dir, "frames.jsonl")))
 }
