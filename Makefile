@@ -1,0 +1,42 @@
+# Everything a contributor runs. Each verb works in a fresh clone with Go 1.26 alone.
+GO     ?= go
+TOOL    = $(GO) tool -modfile=tools.mod
+PKGS   ?= ./...
+# The race detector needs a C compiler; without one the tests run plain.
+RACE   ?= $(shell command -v cc >/dev/null 2>&1 && echo -race)
+COUNT  ?=
+BUILD   = CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+
+.PHONY: build test lint bench golden fuzz-short check clean
+
+build: ## one static binary, ./scv
+	$(BUILD) -o scv ./cmd/scv
+
+test: ## all tests
+	$(GO) test $(RACE) $(COUNT) -timeout 20m $(PKGS)
+
+lint: ## what must be empty before a change lands
+	$(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	@out=$$($(TOOL) gofumpt -l cmd internal bench); test -z "$$out" || { echo "not formatted by gofumpt:"; echo "$$out"; exit 1; }
+	@out=$$($(GO) fix -diff ./...); test -z "$$out" || { echo "$$out"; exit 1; }
+	$(TOOL) staticcheck ./...
+	$(TOOL) exhaustive -d ./...
+	@out=$$($(TOOL) deadcode -test ./...); test -z "$$out" || { echo "$$out"; exit 1; }
+	$(GO) mod verify
+
+bench: ## the tables of bench/README.md, measured here
+	$(GO) run ./bench
+
+golden: ## writes generated pages and golden files anew
+	$(GO) test ./internal/workbench/state ./internal/wire ./cmd/scv -update
+
+fuzz-short: ## each fuzz target for ten seconds
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s $$p || exit 1; done; \
+	done
+
+check: lint test
+
+clean:
+	rm -f scv

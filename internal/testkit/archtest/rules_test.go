@@ -1,0 +1,79 @@
+package archtest
+
+// A room is a folder (and, where the pattern ends in /..., what is below it) with what it may import of ours and which
+// other packages it must do without. The first matching room counts.
+type room struct {
+	pattern string
+	may     []string // patterns relative to scv/; empty: nothing of ours
+	not     []string // import paths or prefixes ending in /
+	why     string
+}
+
+// rooms is read top down. Every package of the program must match one.
+func rooms() []room {
+	pure := []string{"os", "os/exec", "net", "net/http", "syscall"}
+	return []room{
+		{"internal/wire", nil, append(pure, "github.com/", "modernc.org/"), "wire is the standard library only, and everyone may import it"},
+		{"internal/wire/frame", nil, pure, "framing works on any reader"},
+		{"internal/safe/...", nil, pure, "masking and cleaning are pure functions"},
+		{"internal/workbench/row", []string{"internal/wire"}, pure, "durable nouns are data"},
+		{"internal/workbench/state", []string{"internal/wire"}, pure, "the state table is pure"},
+		{
+			"internal/workbench/hub",
+			[]string{"internal/wire", "internal/workbench/state", "internal/workbench/row"},
+			append(pure, "database/sql", "path/filepath", "io"), "the hub's loop touches no disk, process or socket",
+		},
+		{
+			"internal/workbench/ledger",
+			[]string{"internal/wire", "internal/workbench/row", "internal/workbench/state", "internal/safe/...", "internal/home"},
+			[]string{"net/http", "os/exec"}, "the ledger knows rows and files",
+		},
+		{"internal/run/spool", nil, []string{"net", "net/http", "os/exec"}, "the shim links it: keep it small"},
+		{"internal/run/proc", nil, []string{"net/http", "github.com/"}, "the shim links it: keep it small"},
+		{"internal/run/control", []string{"internal/run/spool", "internal/run/proc"}, []string{"net/http", "github.com/", "modernc.org/"}, "both ends of the control socket; the shim links it"},
+		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control"}, []string{"net/http", "github.com/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},
+		{"internal/run/runlog", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/workbench/row"}, []string{"net", "net/http", "os/exec"}, "a log is a file"},
+		{
+			"internal/run/fold",
+			[]string{"internal/wire", "internal/safe/...", "internal/agent", "internal/workbench/row", "internal/run/spool", "internal/run/runlog"},
+			[]string{"net", "net/http", "os/exec"}, "the fold is deterministic",
+		},
+		{
+			"internal/run",
+			[]string{
+				"internal/wire", "internal/safe/...", "internal/home", "internal/agent", "internal/workbench/row",
+				"internal/run/spool", "internal/run/proc", "internal/run/control", "internal/run/runlog", "internal/run/fold",
+			},
+			[]string{"net/http", "database/sql"}, "the life of a run reaches the hub by an interface",
+		},
+		{"internal/agent/demo/player", []string{"internal/agent/..."}, []string{"os", "os/exec", "net"}, "the demo agent's process side gets its streams"},
+		{"internal/agent", []string{"internal/wire", "internal/safe/..."}, pure, "dialects are pure"},
+		{"internal/agent/...", []string{"internal/agent", "internal/wire", "internal/safe/..."}, pure, "a dialect imports no other dialect and does no I/O"},
+		{"internal/home/...", []string{"internal/wire", "internal/home/...", "internal/safe/..."}, []string{"net", "net/http", "os/exec"}, "paths and configuration"},
+		{
+			"internal/daemon/server",
+			[]string{
+				"internal/wire/...", "internal/wire", "internal/safe/...", "internal/home/...", "internal/workbench/...", "internal/run/...", "internal/run",
+				"internal/repo", "internal/terminal/...", "internal/session/...", "internal/agent", "internal/agent/account",
+			},
+			[]string{"os/exec", "net/http"}, "an action decodes, bounds, calls and replies",
+		},
+		{"internal/daemon", []string{"internal/..."}, []string{"github.com/spf13/cobra"}, "the daemon wires the server side"},
+		{"internal/client/offline", []string{"internal/wire", "internal/home", "internal/workbench/ledger", "internal/workbench/row", "internal/run/runlog"}, []string{"net", "net/http", "os/exec"}, "the same reads from disk"},
+		{"internal/client", []string{"internal/wire", "internal/wire/frame"}, []string{"net/http", "os/exec", "database/sql"}, "a client knows the wire and a socket"},
+		{"internal/ui/cli", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/...", "internal/daemon", "internal/ui/..."}, []string{"net/http", "database/sql"}, "the command line is a client; `scv run` is the daemon"},
+		{"internal/ui/...", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/..."}, []string{"database/sql"}, "surfaces know wire and client"},
+		{"internal/testkit/...", []string{"internal/..."}, nil, "test code"},
+		{"bench/...", []string{"internal/..."}, nil, "measurements"},
+		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli"}, nil, "main only"},
+	}
+}
+
+// neverLinked are modules that the program must not link, with their reason in docs/decisions.
+func neverLinked() []string {
+	return []string{
+		"github.com/charmbracelet/bubbletea", "github.com/alecthomas/chroma", "github.com/charmbracelet/glamour",
+		"github.com/prometheus", "go.opentelemetry.io", "github.com/atotto/clipboard", "github.com/microcosm-cc/bluemonday",
+		"github.com/go-git", "github.com/fsnotify", "github.com/zricethezav/gitleaks", "github.com/coder/acp-go-sdk",
+	}
+}

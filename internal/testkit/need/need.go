@@ -1,0 +1,96 @@
+// Package need tells a test whether what it needs is on this machine: a real agent, root, the reference pages. Where it
+// is missing the test is skipped with a printed reason; under CI=true it fails instead, so that nothing is skipped
+// unseen there.
+package need
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// missing skips the test, or fails it where nothing may be missing.
+func missing(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("needed in CI: %s", reason)
+	}
+	t.Skip(reason)
+}
+
+// Agent returns the path of a real agent's program. It is named by SCV_REAL_<NAME> (such as SCV_REAL_CODEX) and never
+// searched for, so that an ordinary test run starts nobody's own agent.
+func Agent(t testing.TB, name string) string {
+	t.Helper()
+	key := "SCV_REAL_" + strings.ToUpper(name)
+	path := os.Getenv(key)
+	if path == "" {
+		missing(t, "no real "+name+": set "+key+" to its program to run this test")
+	}
+	if _, err := os.Stat(path); err != nil {
+		missing(t, key+" names no program: "+err.Error())
+	}
+	return path
+}
+
+// Root skips a test that only root can run.
+func Root(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		missing(t, "this test needs root")
+	}
+}
+
+// Program returns the path of a program of the system, such as strace.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		missing(t, "no "+name+" in PATH")
+	}
+	return path
+}
+
+// Linux skips a test of what only Linux has.
+func Linux(t testing.TB) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("this test is about Linux")
+	}
+}
+
+// Shared returns a folder of the reference pages, such as protocol/vectors. They stand beside the repository, or where
+// SCV_SHARED says.
+func Shared(t testing.TB, elem ...string) string {
+	t.Helper()
+	base := os.Getenv("SCV_SHARED")
+	if base == "" {
+		base = filepath.Join(repository(t), "..", "shared")
+	}
+	dir := filepath.Join(append([]string{base}, elem...)...)
+	if _, err := os.Stat(dir); err != nil {
+		missing(t, "the reference pages are not beside the repository (SCV_SHARED can name them): "+filepath.Join(elem...))
+	}
+	return dir
+}
+
+func repository(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("this test does not run in the repository")
+		}
+		dir = up
+	}
+}
