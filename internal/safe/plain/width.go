@@ -1,0 +1,77 @@
+package plain
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// cut marks shortened text.
+const cut = ".."
+
+// Width returns the terminal cells that s takes, counted by grapheme; s is a cleaned line.
+func Width(s string) int { return displaywidth.String(s) }
+
+// Truncate returns s when it takes at most cells, else its beginning and "..", together at most cells wide. A wide
+// character is never halved. With fewer than 2 cells the mark itself is cut.
+func Truncate(s string, cells int) string {
+	cells = max(cells, 0)
+	if len(s) <= cells && printable(s, false) || Width(s) <= cells {
+		return s
+	}
+	if cells <= len(cut) {
+		return cut[:cells]
+	}
+	used, end := 0, 0
+	for g := displaywidth.StringGraphemes(s); g.Next(); {
+		if used+g.Width() > cells-len(cut) {
+			break
+		}
+		used += g.Width()
+		end += len(g.Value())
+	}
+	return s[:end] + cut
+}
+
+// Pad returns s in exactly cells: with spaces behind it, or truncated; a wide character that does not fit leaves a
+// space.
+func Pad(s string, cells int) string {
+	s = Truncate(s, cells)
+	s += strings.Repeat(" ", max(cells-Width(s), 0))
+	for Width(s) < cells { // a character that joins with what follows took the first space
+		s += " "
+	}
+	return s
+}
+
+// FirstLine returns the first line of s that is not blank, cleaned, without surrounding space, and cut with ".." to
+// at most so many characters (runes). It is what a job's task line shows of a prompt.
+func FirstLine(s string, runes int) string {
+	for len(s) > 0 {
+		line := s
+		if i := strings.IndexAny(s, "\n\r"); i >= 0 {
+			line, s = s[:i], s[i+1:]
+		} else {
+			s = ""
+		}
+		if line = strings.TrimSpace(Line(line)); line != "" {
+			return shorten(line, max(runes, 0))
+		}
+	}
+	return ""
+}
+
+func shorten(s string, runes int) string {
+	if utf8.RuneCountInString(s) <= runes {
+		return s
+	}
+	keep := max(runes-len(cut), 0)
+	for i := range s {
+		if keep == 0 {
+			return strings.TrimRight(s[:i], " ") + cut[:min(runes, len(cut))]
+		}
+		keep--
+	}
+	return s
+}
