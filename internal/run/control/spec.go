@@ -1,0 +1,220 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"scv/internal/run/proc"
+	"scv/internal/run/spool"
+)
+
+// The names in a run directory that belong to this package and to the shim.
+const (
+	SpecName  = "spec.json" // locked while the shim lives; written once, before the shim exists
+	ShimName  = "shim.json" // written when the agent was started
+	ExitName  = "exit.json" // written when nothing of the run is left
+	LogName   = "shim.log"  // the shim's own complaints, at most 64 KiB
+	SpoolName = "spool"     // directory of package spool
+)
+
+// MarkerName is the variable in the environment of an agent, and so of what it starts, that holds the run's handle.
+const MarkerName = "SCV_RUN"
+
+const maxRecord = 4 << 20
+
+// Spec is spec.json: how a run was meant to be started. It is readable by whoever may read the home, so it holds no
+// values of the environment, and arguments only as the caller lets them be seen.
+type Spec struct {
+	Version      int             `json:"v"`
+	Run          string          `json:"run"` // the handle, such as codex-3f9a2c
+	Session      string          `json:"session,omitempty"`
+	Job          string          `json:"job,omitempty"`
+	Conversation string          `json:"conversation,omitempty"`
+	Key          string          `json:"key,omitempty"` // the client's idempotency key
+	Home         string          `json:"home,omitempty"`
+	Machine      string          `json:"machine,omitempty"`
+	Assignment   uint64          `json:"assignment,omitempty"`
+	Host         string          `json:"host,omitempty"`
+	Boot         string          `json:"boot_id"`            // of the machine's start, see proc.BootID
+	Binary       string          `json:"binary,omitempty"`   // version of the program that started it
+	Argv         []string        `json:"argv"`               // masked; the real ones go over the start pipe
+	Env          []string        `json:"env"`                // names only
+	Cwd          string          `json:"cwd"`                // absolute
+	Stdin        StdinKind       `json:"stdin"`              //
+	Socket       string          `json:"socket"`             // path of the control socket
+	Timing       Timing          `json:"timing,omitzero"`    //
+	CreatedUnix  int64           `json:"created_unix_nanos"` //
+	Meta         json.RawMessage `json:"meta,omitempty"`     // the daemon's own, for rebuilding; the shim ignores it
+}
+
+// StdinKind is what an agent gets as standard input.
+type StdinKind string
+
+// The kinds of standard input.
+const (
+	StdinPipe StdinKind = "pipe" // messages by Write
+	StdinNull StdinKind = "null" // nothing: end of file at once
+)
+
+// Timing replaces the waits and sizes of the shim; a zero field is the documented value.
+type Timing struct {
+	Drain        time.Duration `json:"drain,omitempty"`         // 2 s for output still open after the agent's exit
+	Interrupt    time.Duration `json:"interrupt,omitempty"`     // 2 s after SIGINT
+	Terminate    time.Duration `json:"terminate,omitempty"`     // 2 s after end of file and SIGTERM
+	Grace        time.Duration `json:"grace,omitempty"`         // 5 s for processes left behind, after SIGTERM
+	Retry        time.Duration `json:"retry,omitempty"`         // 1 s between tries to write a full disk
+	Flush        time.Duration `json:"flush,omitempty"`         // 50 ms until the spool is flushed while nobody folds
+	Unfolded     int64         `json:"unfolded,omitempty"`      // 64 MiB of spool that may wait for Folded
+	SegmentBytes int64         `json:"segment_bytes,omitempty"` // see spool.SegmentBytes
+}
+
+// WithDefaults fills the zero fields.
+func (t Timing) WithDefaults() Timing {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	set(&t.Drain, 2*time.Second)
+	set(&t.Interrupt, 2*time.Second)
+	set(&t.Terminate, 2*time.Second)
+	set(&t.Grace, 5*time.Second)
+	set(&t.Retry, time.Second)
+	set(&t.Flush, 50*time.Millisecond)
+	if t.Unfolded <= 0 {
+		t.Unfolded = 64 << 20
+	}
+	if t.SegmentBytes <= 0 {
+		t.SegmentBytes = spool.SegmentBytes
+	}
+	return t
+}
+
+// Shim is shim.json: the processes of a run.
+type Shim struct {
+	Version int    `json:"v"`
+	Run     string `json:"run"`
+	Boot    string `json:"boot_id"`
+	PID     int    `json:"shim_pid"`
+	Start   uint64 `json:"shim_start"`
+	Agent   int    `json:"agent_pid"`
+	Born    uint64 `json:"agent_start"`
+	Group   int    `json:"pgid"`
+	Binary  string `json:"binary,omitempty"`
+}
+
+// ShimIdentity is the shim as a process.
+func (s *Shim) ShimIdentity() proc.Identity {
+	return proc.Identity{Boot: s.Boot, PID: s.PID, Start: s.Start}
+}
+
+// AgentIdentity is the agent as a process.
+func (s *Shim) AgentIdentity() proc.Identity {
+	return proc.Identity{Boot: s.Boot, PID: s.Agent, Start: s.Born}
+}
+
+// Exit is exit.json: how a run ended. It is there only when no process of the run is left.
+type Exit struct {
+	Version     int                `json:"v"`
+	Run         string             `json:"run"`
+	Code        int                `json:"code"`             // -1 when a signal ended the agent, or it was never started
+	Signal      string             `json:"signal,omitempty"` // such as "SIGSEGV"
+	OOM         bool               `json:"oom,omitempty"`
+	StartFailed *spool.StartFailed `json:"start_failed,omitempty"`
+	At          time.Time          `json:"at"`
+	LastSeq     uint64             `json:"last_seq"` // number of the last frame of the spool
+}
+
+// ReadSpec reads spec.json of a run directory; fs.ErrNotExist when there is none.
+func ReadSpec(runDir string) (*Spec, error) { return readRecord[Spec](runDir, SpecName) }
+
+// ReadShim reads shim.json of a run directory; fs.ErrNotExist when there is none.
+func ReadShim(runDir string) (*Shim, error) { return readRecord[Shim](runDir, ShimName) }
+
+// ReadExit reads exit.json of a run directory; fs.ErrNotExist when there is none.
+func ReadExit(runDir string) (*Exit, error) { return readRecord[Exit](runDir, ExitName) }
+
+func readRecord[T any](runDir, name string) (*T, error) {
+	f, err := os.Open(filepath.Join(runDir, name))
+	if err != nil {
+		return nil, err
+	}
+	v, err := decodeRecord[T](f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return v, nil
+}
+
+func decodeRecord[T any](r io.Reader) (*T, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxRecord))
+	if err != nil {
+		return nil, err
+	}
+	v := new(T)
+	if err := json.Unmarshal(bytes.TrimSpace(b), v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// DecodeSpec reads a spec from the locked descriptor, from its beginning.
+func DecodeSpec(f *os.File) (*Spec, error) {
+	s, err := decodeRecord[Spec](io.NewSectionReader(f, 0, maxRecord))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", SpecName, err)
+	}
+	if s.Version != Protocol {
+		return nil, fmt.Errorf("read %s: version %d, this program knows %d", SpecName, s.Version, Protocol)
+	}
+	return s, nil
+}
+
+// WriteRecord puts v as JSON at name in a run directory, whole or not at all; durable also flushes the file and its
+// directory before it returns.
+func WriteRecord(runDir, name string, v any, durable bool) error {
+	line, err := EncodeLine(v)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(runDir, name)
+	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	_, err = f.Write(line)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		removeErr := os.Remove(path + ".tmp")
+		if errors.Is(removeErr, fs.ErrNotExist) {
+			removeErr = nil
+		}
+		return errors.Join(fmt.Errorf("write %s: %w", name, err), removeErr)
+	}
+	if durable {
+		if err := syncDir(runDir); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,164 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Subreaper says that orphans below a process can be made its children (BecomeSubreaper), so that "no child left"
+// proves that nothing of it runs.
+const Subreaper = true
+
+// BecomeSubreaper makes this process the new parent of every orphan below it.
+func BecomeSubreaper() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	return nil
+}
+
+// SetName changes the name that process lists show for this process; the kernel keeps 15 bytes.
+func SetName(name string) error {
+	if err := os.WriteFile("/proc/self/comm", []byte(name[:min(len(name), 15)]), 0); err != nil {
+		return fmt.Errorf("set process name: %w", err)
+	}
+	return nil
+}
+
+// AgentAttr starts a process as leader of its own group that is killed when the thread which starts it ends; so
+// that thread must be locked and live as long as the process.
+func AgentAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// RaiseOOM makes pid a likelier victim than this process when memory runs out, by raise points (0 to 1000).
+func RaiseOOM(pid, raise int) error {
+	b, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		return fmt.Errorf("raise oom score: %w", err)
+	}
+	own, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return fmt.Errorf("raise oom score: %w", err)
+	}
+	score := strconv.Itoa(min(own+raise, 1000))
+	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(score), 0); err != nil {
+		return fmt.Errorf("raise oom score: %w", asGone(err))
+	}
+	return nil
+}
+
+// OOMKills counts the processes that the kernel of this machine killed for want of memory since its start.
+func OOMKills() (uint64, error) {
+	b, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return 0, fmt.Errorf("count oom kills: %w", err)
+	}
+	_, rest, found := strings.Cut(string(b), "\noom_kill ")
+	if !found {
+		return 0, errors.New("count oom kills: the kernel does not tell")
+	}
+	count, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.ParseUint(count, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("count oom kills: %w", err)
+	}
+	return n, nil
+}
+
+// Signal sends sig to the process of id and to no other: the process is held by a descriptor before its start time
+// is compared. ErrGone or ErrOtherBoot when it is not there any more.
+func Signal(id Identity, sig syscall.Signal) error {
+	fd, err := open(id)
+	if err != nil {
+		return err
+	}
+	err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	if err := errors.Join(asGone(err), unix.Close(fd)); err != nil {
+		return fmt.Errorf("signal process %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+func open(id Identity) (int, error) {
+	if id.PID <= 1 {
+		return -1, fmt.Errorf("process %d may not be signalled", id.PID)
+	}
+	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return -1, fmt.Errorf("open process %d: %w", id.PID, asGone(err))
+	}
+	if err := check(id); err != nil {
+		return -1, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}
+
+// await returns when the process of id has ended (nil also when it is gone already), ErrStopped when stop was closed
+// before. It waits in the poller and holds no thread.
+func await(stop <-chan struct{}, id Identity) error {
+	fd, err := open(id)
+	if errors.Is(err, ErrGone) || errors.Is(err, ErrOtherBoot) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := awaitFD(fd, stop); err != nil {
+		return fmt.Errorf("await process %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+// AwaitChild returns when the child pid, not yet waited for, has ended. It holds no thread.
+func AwaitChild(pid int) error {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("open process %d: %w", pid, asGone(err))
+	}
+	if err := awaitFD(fd, nil); err != nil {
+		return fmt.Errorf("await process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// awaitFD waits in the poller until the process of the descriptor has ended or stop is closed, and closes it.
+func awaitFD(fd int, stop <-chan struct{}) error {
+	f := os.NewFile(uintptr(fd), "pidfd")
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	var watch sync.WaitGroup
+	done := make(chan struct{})
+	if stop != nil {
+		watch.Go(func() {
+			select {
+			case <-stop:
+				_ = f.SetReadDeadline(time.Unix(1, 0))
+			case <-done:
+			}
+		})
+	}
+	ended := false
+	err = conn.Read(func(fd uintptr) bool {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, 0)
+		ended = err == nil && n > 0
+		return ended
+	})
+	close(done)
+	watch.Wait()
+	if !ended && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ErrStopped
+	}
+	return errors.Join(err, f.Close())
+}
