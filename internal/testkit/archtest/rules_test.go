@@ -33,6 +33,7 @@ func rooms() []room {
 		{"internal/run/control", []string{"internal/run/spool", "internal/run/proc"}, []string{"net/http", "github.com/", "modernc.org/"}, "both ends of the control socket; the shim links it"},
 		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control"}, []string{"net/http", "github.com/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},
 		{"internal/run/runlog", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/workbench/row"}, []string{"net", "net/http", "os/exec"}, "a log is a file"},
+		{"internal/run/fold/foldtest", []string{"internal/..."}, nil, "replays recordings for tests"},
 		{
 			"internal/run/fold",
 			[]string{"internal/wire", "internal/safe/...", "internal/agent", "internal/workbench/row", "internal/run/spool", "internal/run/runlog"},
@@ -63,6 +64,7 @@ func rooms() []room {
 		{"internal/client", []string{"internal/wire", "internal/wire/frame"}, []string{"net/http", "os/exec", "database/sql"}, "a client knows the wire and a socket"},
 		{"internal/ui/cli", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/...", "internal/daemon", "internal/ui/..."}, []string{"net/http", "database/sql"}, "the command line is a client; `scv run` is the daemon"},
 		{"internal/ui/...", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/..."}, []string{"database/sql"}, "surfaces know wire and client"},
+		{"internal/terminal/screen", []string{"internal/wire", "internal/safe/..."}, pure, "the emulator is bytes in, cells out"},
 		{"internal/testkit/...", []string{"internal/..."}, nil, "test code"},
 		{"bench/...", []string{"internal/..."}, nil, "measurements"},
 		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli"}, nil, "main only"},

@@ -1,0 +1,140 @@
+// Package demo is the dialect of the built-in scripted agent: the program itself, started with a reserved first
+// argument, plays it (package player). It needs no agent, key or network and drives `scv demo` and the tests. Only
+// internal/run drives it, by agent.Dialect.
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"scv/internal/agent"
+	"scv/internal/wire"
+)
+
+// version is that of the checkpoint.
+const version = 1
+
+// Kind returns what is known of the demo agent. Its command is this program, which the owner of the process names by
+// Settings.Command.
+func Kind() agent.Kind {
+	return agent.Kind{
+		Name: "demo", Command: "scv", Transport: agent.TransportCLI, Version: version,
+		New: func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+	}
+}
+
+type dialect struct {
+	settings agent.Settings
+	state    state
+}
+
+type state struct {
+	agent.OneTurn
+	Tools map[string]string `json:"tools,omitempty"` // lines of open tool calls by id
+}
+
+// Plan starts this program as the agent. The reserved argument comes first, since it is what main looks for.
+func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
+	if err := d.settings.CheckTurn(t); err != nil {
+		return agent.Launch{}, err
+	}
+	argv := append([]string{d.settings.Program("scv"), Argument}, d.settings.Args...)
+	if t.Session != "" {
+		argv = append(argv, "--resume", t.Session)
+	} else if t.NewID != "" {
+		argv = append(argv, "--session", t.NewID)
+	}
+	return agent.Launch{Argv: append(argv, "--turn", strconv.FormatUint(uint64(t.Number), 10))}, nil
+}
+
+// Feed takes one input.
+func (d *dialect) Feed(in agent.Input) []agent.Fact {
+	facts, done := d.state.Feed("demo", in)
+	if done {
+		return facts
+	}
+	return d.state.Stamp(d.line(in.Line))
+}
+
+// Next gives the prompt as one JSON line.
+func (d *dialect) Next(wishes agent.Wishes, _ uint64) (agent.Message, bool) {
+	return d.state.Next(wishes, func(t agent.Turn) []byte {
+		var out bytes.Buffer
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		// Strings only: this cannot fail.
+		_ = encoder.Encode(Prompt{Key: t.Key, Text: t.Prompt})
+		return out.Bytes()
+	})
+}
+
+// Checkpoint returns the folded state.
+func (d *dialect) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.state) }
+
+// Restore replaces the folded state.
+func (d *dialect) Restore(data json.RawMessage) error {
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	d.state = s
+	return nil
+}
+
+// line reads one event of the player.
+func (d *dialect) line(line []byte) []agent.Fact {
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
+		d.state.Remember(line)
+		return nil
+	}
+	d.state.Spoke = true
+	switch e.Type {
+	case Hello:
+		return d.state.Named(e.Session)
+	case Text:
+		return []agent.Fact{d.state.Say(e.Text)}
+	case Plan:
+		return []agent.Fact{{Kind: agent.FactPlan, Text: agent.Shorten(e.Text, agent.MaxSubject)}}
+	case Tool:
+		if d.state.Tools == nil {
+			d.state.Tools = make(map[string]string)
+		}
+		d.state.Tools[e.ID] = e.Text
+		return []agent.Fact{{Kind: agent.FactTool, Text: agent.CommandLine(e.Text)}}
+	case ToolEnd:
+		command := d.state.Tools[e.ID]
+		delete(d.state.Tools, e.ID)
+		if e.Exit != 0 {
+			return []agent.Fact{{Kind: agent.FactToolFailed, Text: agent.FailedLine(strconv.Itoa(e.Exit), command)}}
+		}
+	case Retry:
+		return []agent.Fact{{Kind: agent.FactRetry, Class: agent.Class(e.Class), Text: "demo tries again: " + agent.Shorten(e.Text, agent.MaxDetail)}}
+	case End:
+		return d.end(e)
+	}
+	return []agent.Fact{{Kind: agent.FactActivity}}
+}
+
+func (d *dialect) end(e Event) []agent.Fact {
+	o := agent.Outcome{
+		State: wire.StateFailed, Class: agent.Class(e.Class), Detail: e.Text, Error: e.Text,
+		Usage: agent.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens},
+	}
+	switch e.Status {
+	case Completed:
+		o.State = wire.StateCompleted
+	case Declined:
+		o.State, o.Class = wire.StateDeclined, agent.ClassRefusal
+	default:
+		if o.Class == agent.ClassNone {
+			o.Class = agent.ClassAgent
+		}
+		if strings.TrimSpace(o.Detail) == "" {
+			o.Detail = "the demo agent failed"
+		}
+	}
+	return d.state.End(o)
+}

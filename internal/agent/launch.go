@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"strings"
+
+	"scv/internal/wire"
+)
+
+// maxArgument is the longest single argument that Linux takes, its closing zero byte left out.
+const maxArgument = 128<<10 - 1
+
+// Program returns the program that a run starts: the owner's command, else the kind's.
+func (s Settings) Program(kind string) string {
+	if s.Command != "" {
+		return s.Command
+	}
+	return kind
+}
+
+// Choose returns the first that is set: the job's value, then the configuration's.
+func Choose(job, configured string) string { return firstNonEmpty(job, configured) }
+
+// CheckTurn refuses a turn that no process could be started with: text that cannot be an argument, a session id that
+// an agent would read as an option, and, for an owner's own command, a prompt that does not fit an argument.
+func (s Settings) CheckTurn(t Turn) error {
+	for _, value := range []struct{ name, text string }{
+		{"model", Choose(t.Model, s.Model)}, {"effort", Choose(t.Effort, s.Effort)},
+	} {
+		if strings.ContainsAny(value.text, "\x00\n\r") || strings.HasPrefix(value.text, "-") {
+			return wire.Refuse(wire.ReasonInvalid, "give the name as the agent's own list of models has it",
+				"the %s %q cannot be passed to the agent", value.name, value.text)
+		}
+	}
+	if !plainID(t.Session) {
+		return wire.Refuse(wire.ReasonInvalid, "start a new job", "the agent's session id %q is not one", t.Session)
+	}
+	if !s.OwnCommand {
+		return nil
+	}
+	if strings.ContainsRune(t.Prompt, 0) {
+		return wire.Refuse(wire.ReasonInvalid, "remove the NUL byte from the prompt",
+			"the prompt holds a NUL byte, which no command line can carry")
+	}
+	if len(t.Prompt) > maxArgument {
+		return wire.Refuse(wire.ReasonTooLarge, "remove agents.NAME.command, so that the prompt goes by standard input",
+			"the prompt has %d bytes; the owner's own command takes it as an argument of at most %d", len(t.Prompt), maxArgument)
+	}
+	return nil
+}
+
+// plainID reports whether id is empty or made of letters, digits, - and _ and no option.
+func plainID(id string) bool {
+	for _, r := range id {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+		default:
+			return false
+		}
+	}
+	return len(id) <= 128 && !strings.HasPrefix(id, "-")
+}

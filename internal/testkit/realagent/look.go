@@ -1,0 +1,40 @@
+package realagent
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"scv/internal/run/fold"
+	"scv/internal/run/fold/foldtest"
+	"scv/internal/workbench/row"
+)
+
+// Session returns the agent's own session id among items; empty for none.
+func Session(items []fold.Item) string {
+	for _, step := range foldtest.Steps(items) {
+		if step.Kind == row.StepSession {
+			return step.Vendor
+		}
+	}
+	return ""
+}
+
+// NotInCommandLines fails the test when a text stands in the command line of any process of this machine.
+func NotInCommandLines(t testing.TB, text string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no process table to look at: %v", err)
+	}
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		if bytes.Contains(line, []byte(text)) {
+			t.Errorf("%s holds the prompt: %q", file, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
+		}
+	}
+}
