@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"scv/internal/wire"
+)
+
+// Call asks for one action and returns the daemon's status with what the action fills in. A refusal is a *wire.Error.
+// An action or option that the daemon did not announce is refused here, since an older daemon would ignore it. When ctx
+// ends first the error is ErrSilent or the context's, the connection is of no more use, and whether the action was done
+// is not known.
+func (c *Conn) Call(ctx context.Context, cmd wire.Command) (*wire.DaemonStatus, error) {
+	if err := c.offers(cmd); err != nil {
+		return nil, err
+	}
+	id := c.nextID()
+	event, err := c.exchange(ctx, wire.DaemonControl{RequestID: id, Command: cmd})
+	if err != nil {
+		return nil, err
+	}
+	return answerTo(cmd, id, event)
+}
+
+func answerTo(cmd wire.Command, id wire.RequestID, event wire.ServerEvent) (*wire.DaemonStatus, error) {
+	switch e := event.(type) {
+	case wire.DaemonStatusEvent:
+		if e.RequestID != id {
+			return nil, fmt.Errorf("the daemon answered the request %q with one to %q", id, e.RequestID)
+		}
+		return &e.Status, nil
+	case wire.ErrorEvent:
+		return nil, refusalOf(cmd, e)
+	}
+	return nil, fmt.Errorf("the daemon answered %s with %s", cmd.Action(), event.EventType())
+}
+
+// refusalOf is a refusal as told, or, for a daemon that does not know the action, a sentence that says so.
+func refusalOf(cmd wire.Command, e wire.ErrorEvent) *wire.Error {
+	out := e.Err()
+	if out.Code == wire.CodeInvalidJSON {
+		return older(cmd.Action(), out.Message)
+	}
+	return out
+}
+
+func older(what, detail string) *wire.Error {
+	message := "the daemon does not know " + what + "; it is of another release"
+	if detail != "" {
+		message += " (" + detail + ")"
+	}
+	return &wire.Error{
+		Code: wire.CodeInvalidJSON, Reason: wire.ReasonUnavailable, Message: message,
+		Hint: "start the daemon of this release: scv restart",
+	}
+}
+
+// Predates reports whether an error says that the daemon does not know the action.
+func Predates(err error) bool {
+	we, ok := errors.AsType[*wire.Error](err)
+	return ok && we.Code == wire.CodeInvalidJSON
+}
+
+// offers refuses what the daemon would not understand, or would ignore. A key is no option: without it only the
+// promise of exactly once is missing, and nothing is repeated by itself.
+func (c *Conn) offers(cmd wire.Command) error {
+	need, what := "", cmd.Action()
+	switch cmd := cmd.(type) {
+	case wire.WorkbenchStart:
+		if cmd.Mode != nil {
+			need, what = wire.FeatureMode, "permission modes of jobs"
+		}
+	case wire.JobResultCommand:
+		if cmd.After > 0 {
+			need, what = wire.FeatureResultPage, "pages of a reply"
+		}
+	case wire.RunLogCommand:
+		if cmd.Tail {
+			need, what = wire.FeatureTail, "the tail of a log"
+		}
+	case wire.JobsPage:
+		need = wire.FeatureJobsPage
+	case wire.Why:
+		need = wire.FeatureWhy
+	case wire.DaemonStop:
+		need = wire.FeatureStop
+	case wire.WorkbenchWatch, wire.RunLogWatch, wire.AttachWatch:
+		need = wire.FeatureWatch
+	}
+	if need == "" || c.Has(need) {
+		return nil
+	}
+	return older(what, "")
+}

@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"scv/internal/daemon/server"
+	"scv/internal/run"
+	"scv/internal/run/runlog"
+	"scv/internal/safe/redact"
+	"scv/internal/wire"
+	"scv/internal/workbench/hub"
+	"scv/internal/workbench/ledger"
+	"scv/internal/workbench/row"
+)
+
+// A bench is the recovered workbench: the ledger, the hub over it, and the launcher of runs.
+type bench struct {
+	served   server.Workbench
+	store    *ledger.Store
+	launcher *run.Launcher
+	began    time.Time
+	adopted  int
+	broke    chan struct{} // closed when the hub has ended
+	failure  error         // why; read after broke
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+}
+
+// recovered opens the ledger and starts the hub from it. Live runs are then looked for by the launcher.
+func recovered(ctx context.Context, opt Options, log *slog.Logger) (*bench, error) {
+	began := opt.Now()
+	store, err := ledger.Open(ctx, opt.Home, log)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := store.Load(ctx)
+	if err != nil {
+		store.Close(context.WithoutCancel(ctx))
+		return nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	kinds := newKinds(opt)
+	masker := newMasker(opt.Environ)
+	mask := func() *redact.Masker { return masker }
+	notify := runlog.NewNotifier()
+	port := &hubPort{}
+	launcher := run.New(ctx, run.Config{
+		Home: opt.Home, Hub: port, Saved: port.saved, Kinds: kinds.find, Mask: mask,
+		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
+		Version: opt.Version, Log: log, Now: opt.Now,
+	})
+	h := hub.New(hub.Options{
+		Journal: store, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config), Now: opt.Now,
+		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, Live: kinds.live, Transport: kinds.transport,
+	})
+	port.hub.Store(h)
+	b := &bench{
+		store: store, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
+		served: server.Workbench{
+			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
+			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config),
+		},
+	}
+	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.
+	hubCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b.cancel = cancel
+	b.wg.Go(func() {
+		defer close(b.broke)
+		b.failure = h.Run(hubCtx)
+	})
+	b.wg.Go(func() { tellMemory(hubCtx, h) })
+	return b, nil
+}
+
+func liveRuns(l row.Loaded) int {
+	n := 0
+	for _, r := range l.Runs {
+		if r.Live {
+			n++
+		}
+	}
+	return n
+}
+
+// close lets go of the runs, which go on, saves what is left and closes the ledger.
+func (b *bench) close(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	b.launcher.Shutdown(bounded)
+	cancel()
+	b.cancel()
+	b.wg.Wait()
+	err := b.failure
+	if closeErr := b.store.Close(ctx); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// tellMemory reads the free memory whenever the hub wants to know it, and never else.
+func tellMemory(ctx context.Context, h *hub.Hub) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.WantsMemory():
+			if free, ok := freeMemory(); ok {
+				h.Memory(free)
+			}
+		}
+	}
+}
+
+// A hubPort lets the launcher be made before the hub that it reports to. The hub is set before it runs, and so before
+// anything is launched.
+type hubPort struct{ hub atomic.Pointer[hub.Hub] }
+
+// Report implements run.HubPort.
+func (p *hubPort) Report(h wire.RunHandle, steps []row.Step) { p.hub.Load().Runs().Report(h, steps) }
+
+// Life implements run.HubPort.
+func (p *hubPort) Life(h wire.RunHandle, life row.Life) { p.hub.Load().Runs().Life(h, life) }
+
+// Wishes implements run.HubPort.
+func (p *hubPort) Wishes(h wire.RunHandle) row.Wishes { return p.hub.Load().Runs().Wishes(h) }
+
+// saved implements run.Config.Saved.
+func (p *hubPort) saved(ctx context.Context, h wire.RunHandle) error {
+	return p.hub.Load().Runs().Saved(h).Wait(ctx)
+}
+
+func randomHex(n int) string {
+	b := make([]byte, (n+1)/2)
+	rand.Read(b) //nolint:errcheck // never fails
+	return hex.EncodeToString(b)[:n]
+}
+
+func uuid() string {
+	s := []byte(randomHex(32))
+	s[12] = '4'
+	s[16] = "89ab"[s[16]&3]
+	return fmt.Sprintf("%s-%s-%s-%s-%s", s[:8], s[8:12], s[12:16], s[16:20], s[20:])
+}

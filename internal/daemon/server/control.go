@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// errDone ends a connection that did what it was for.
+var errDone = errors.New("the connection is done")
+
+// A request is one daemon.control on its way through an action.
+type request struct {
+	ctx  context.Context
+	conn *conn
+	id   wire.RequestID
+	*Workbench
+}
+
+// An answer is what an action replies: the status, a fresh snapshot beside it where the action gives one, and what is
+// to be done once the client has it.
+type answer struct {
+	status   wire.DaemonStatus
+	snapshot *wire.Snapshot // nil for none
+	then     func()
+}
+
+// control answers one daemon.control with exactly one daemon.status or error; only the watching actions go on.
+func (c *conn) control(m wire.DaemonControl) error {
+	w, err := c.srv.workbench(c.ctx)
+	if err != nil {
+		return err
+	}
+	r := &request{ctx: c.ctx, conn: c, id: m.RequestID, Workbench: w}
+	switch cmd := m.Command.(type) {
+	case wire.WorkbenchWatch:
+		return r.workbenchWatch(cmd)
+	case wire.RunLogWatch:
+		return logReader{r}.runLogWatch(cmd)
+	}
+	ans, err := r.do(m.Command)
+	if err != nil {
+		if c.ctx.Err() != nil {
+			return err
+		}
+		return c.refuse(m.RequestID, r.refusal(m.Command, err))
+	}
+	if err := r.reply(ans); err != nil {
+		return err
+	}
+	if ans.then != nil {
+		ans.then()
+	}
+	return nil
+}
+
+// do runs the action of a command.
+func (r *request) do(cmd wire.Command) (answer, error) {
+	if k, ok := cmd.(wire.Keyed); ok && len(k.ClientKey()) > wire.MaxKeyBytes {
+		return answer{}, wire.Refuse(wire.ReasonTooLarge, "make a shorter one", "the key is longer than %d bytes", wire.MaxKeyBytes)
+	}
+	switch cmd := cmd.(type) {
+	case wire.StatusCommand, wire.ReloadCommand:
+		return r.status()
+	case wire.DelegationsCommand:
+		return r.delegations()
+	case wire.DelegationKillCommand:
+		return r.delegationKill(cmd)
+	case wire.WorkbenchCommand:
+		return answer{status: r.light(), snapshot: r.Hub.Snapshot()}, nil
+	case wire.WorkbenchStart:
+		return intake{r}.workbenchStart(cmd)
+	case wire.WorkbenchSend:
+		return intake{r}.workbenchSend(cmd)
+	case wire.WorkbenchCancel:
+		return r.workbenchCancel(cmd)
+	case wire.WorkbenchDismiss:
+		return r.workbenchDismiss(cmd)
+	case wire.RunLogCommand:
+		return logReader{r}.runLog(cmd)
+	case wire.JobResultCommand:
+		return r.jobResult(cmd)
+	case wire.JobsPage:
+		return r.jobsPage(cmd)
+	case wire.Why:
+		return r.why(cmd)
+	case wire.WorktreesCommand:
+		return answer{status: r.light()}, nil
+	case wire.DaemonStop:
+		return r.daemonStop(cmd)
+	default:
+		return answer{}, notOffered(cmd)
+	}
+}
+
+// refusal is the error event's content for whatever an action failed with: the refusals of other rooms as they are, and
+// what should not happen as a sentence, with the details in the daemon's log.
+func (r *request) refusal(cmd wire.Command, err error) *wire.Error {
+	if we, ok := errors.AsType[*wire.Error](err); ok {
+		out := *we
+		if out.Code == "" {
+			out.Code = wire.CodeWorkbenchError
+		}
+		out.Message = r.Mask().Text(out.Message) // it may repeat what the client sent
+		return &out
+	}
+	text := r.Mask().Text(err.Error())
+	r.conn.log.Error("an action failed", "action", cmd.Action(), "error", text)
+	return &wire.Error{Code: codeOf(cmd), Reason: wire.ReasonInternal, Message: "something inside the daemon failed: " + text, Hint: "look at: scv status"}
+}
+
+// reply writes the status. The snapshot's text is made once for each generation and shared by all who ask for it; only
+// the moment of asking is set in.
+func (r *request) reply(ans answer) error {
+	head, err := wire.Encode(wire.DaemonStatusEvent{RequestID: r.id, Status: ans.status})
+	if err != nil {
+		return err
+	}
+	if ans.snapshot == nil {
+		return r.conn.write(append(head, '\n'))
+	}
+	body, err := r.conn.srv.pages.snapshot(ans.snapshot)
+	if err != nil {
+		return err
+	}
+	head = append(head[:len(head)-len("}}")], `,"workbench":{"generated_unix_seconds":`...)
+	head = strconv.AppendInt(head, r.conn.srv.opt.Now().Unix(), 10)
+	return r.conn.write(head, body, []byte("}}\n"))
+}
+
+// principal is who asks and by which way, as the hub keeps it with what was asked (design.md, seams).
+func (r *request) principal() row.Principal {
+	switch name := r.conn.name(); name {
+	case "scv-tui":
+		return row.Principal{Who: "owner", Way: "tui"}
+	case "scv-control", "scv-cli", "scv":
+		return row.Principal{Who: "owner", Way: "cli"}
+	case "scv-web":
+		return row.Principal{Who: "owner", Way: "web"}
+	case "scv-agent":
+		return row.Principal{Who: "model", Way: "agent"}
+	default:
+		return row.Principal{Who: "owner", Way: name}
+	}
+}
+
+// ownerOnly refuses what no agent may do, as far as one user's processes can be told apart (security.md section 6).
+func (r *request) ownerOnly(what string) error {
+	pid := r.conn.peer.pid
+	if pid == 0 {
+		return nil
+	}
+	inside, err := insideRun(pid)
+	if err != nil {
+		r.conn.log.Warn("cannot tell whether a client is an agent", "error", err)
+		return wire.Refuse(wire.ReasonRefused, "do it from a shell of your own",
+			"only the owner may %s, and it cannot be told whether this client belongs to an agent's run", what)
+	}
+	if inside {
+		return wire.Refuse(wire.ReasonRefused, "do it from a shell of your own",
+			"only the owner may %s, and this client runs inside an agent's run", what)
+	}
+	return nil
+}

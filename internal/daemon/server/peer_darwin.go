@@ -1,0 +1,55 @@
+package server
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+)
+
+// credentials asks the kernel who is at the other end of the connected socket fd.
+func credentials(fd int) (peer, error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return peer{}, err
+	}
+	pid, err := unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	if err != nil {
+		return peer{}, err
+	}
+	return peer{uid: cred.Uid, pid: pid}, nil
+}
+
+// environ is the environment of a process of ours as it was at its start, in the form name=value. The kernel puts it
+// behind the count of arguments, the program's path and the arguments.
+func environ(pid int) ([][]byte, error) {
+	data, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) < 4 {
+		return nil, errProc
+	}
+	skip := int(binary.LittleEndian.Uint32(data)) + 1
+	var words [][]byte
+	for word := range bytes.SplitSeq(data[4:], []byte{0}) {
+		if len(word) == 0 {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		words = append(words, word)
+	}
+	return words, nil
+}
+
+// parent is a process's name and the number of its parent.
+func parent(pid int) (name string, ppid int, err error) {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return "", 0, err
+	}
+	return unix.ByteSliceToString(info.Proc.P_comm[:]), int(info.Eproc.Ppid), nil
+}

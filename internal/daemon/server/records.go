@@ -1,0 +1,34 @@
+package server
+
+import (
+	"context"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// Records is what the server reads of the ledger: what the hub no longer holds.
+type Records interface {
+	Job(ctx context.Context, session wire.SessionID, job wire.JobID) (row.Job, bool, error)
+	Jobs(ctx context.Context, beforeNum uint64, limit int) ([]row.Job, error)
+	Result(ctx context.Context, job wire.JobID) (row.Result, bool, error)
+}
+
+// job finds a job where it is: in the hub while it is live or recent, else in the ledger. A dismissed one is gone.
+func (r *request) job(session wire.SessionID, id wire.JobID) (row.Job, error) {
+	ref, err := jobRef(session, id)
+	if err != nil {
+		return row.Job{}, err
+	}
+	job, ok := r.Hub.Jobs().Find(session, id)
+	if !ok {
+		job, ok, err = r.Records.Job(r.ctx, session, id)
+		if err != nil {
+			return row.Job{}, err
+		}
+	}
+	if !ok || job.Dismissed {
+		return row.Job{}, wire.Refuse(wire.ReasonNotFound, "jobs are listed by: scv jobs list --all", "there is no job %s", ref)
+	}
+	return job, nil
+}

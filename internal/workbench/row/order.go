@@ -1,0 +1,99 @@
+package row
+
+import (
+	"time"
+
+	"scv/internal/wire"
+)
+
+// An Order is what the hub hands to the launcher once the run's row is on disk: start this run, or go on with it.
+type Order struct {
+	Run          Run
+	Conversation Conversation
+	Adopt        bool // the run's directory exists from an earlier daemon
+}
+
+// Wishes is what the owner wants of one run and what is committed. It is a value: asked again after every fold.
+type Wishes struct {
+	Turn   *TurnWish // the turn that should run or runs; nil for none
+	Cancel uint32    // the turn that should be cancelled; 0 for none
+	Stop   bool      // the stop ladder should be run at once
+	Close  bool      // the process should leave once it is idle
+}
+
+// A TurnWish is a prompt to be served as a turn of the run's conversation.
+type TurnWish struct {
+	Job     wire.JobID
+	Session wire.SessionID
+	Number  uint32
+	Prompt  string // masked
+	Private bool   // the original is in private/<job>
+	Model   string
+	Effort  string
+	Mode    string
+	Cwd     string
+	Vendor  string // the agent's own session to go on with
+}
+
+// StepKind tells what a Step reports.
+type StepKind uint8
+
+// The steps that a fold reports to the hub, in the order of the spool.
+const (
+	StepReady       StepKind = iota + 1 // the agent can take turns
+	StepSession                         // Vendor is the agent's own session id
+	StepTurnStarted                     // the prompt of Turn was taken
+	StepActivity                        // a sign of life; Detail is its line
+	StepRetry                           // the agent tries something again: Detail and Class say what
+	StepTurnEnded                       // End
+)
+
+// A Step is one thing that a run's fold learnt, already masked.
+type Step struct {
+	Kind   StepKind
+	Pos    Pos
+	At     time.Time
+	Turn   uint32
+	Vendor string
+	Detail string
+	Class  string
+	End    *End
+}
+
+// An End is how a turn ended: State is final and, with its reply, becomes visible in one step.
+type End struct {
+	State  wire.AgentState
+	Class  string
+	Detail string
+	Reply  string
+	Error  string
+	// Figures of the turn, or sums over the agent's session where Cumulative says so.
+	InputTokens      uint64
+	OutputTokens     uint64
+	CostUSD          *float64
+	CumulativeTokens bool
+	CumulativeCost   bool
+}
+
+// LifeKind tells what a Life reports.
+type LifeKind uint8
+
+// What the launcher observes of a run's process, beside its spool.
+const (
+	LifeStarted     LifeKind = iota + 1 // the shim has it; PID is the agent's
+	LifeAdopted                         // an earlier daemon's run was found alive
+	LifeUnreachable                     // its lock is held and it does not answer: unknown, and kept
+	LifeEnded                           // exit.json or a free lock: Exit says how
+	LifeLost                            // its shim is gone without an exit record
+	LifeNotStarted                      // nothing was started: Detail says which step failed
+)
+
+// A Life is one observation of a run's process.
+type Life struct {
+	Kind   LifeKind
+	At     time.Time
+	PID    int
+	Detail string // a sentence
+	Class  string
+	Status string // of LifeEnded: "exited", "killed" or "lost"
+}

@@ -1,0 +1,142 @@
+// Package row holds the durable nouns of the workbench as hub, ledger and run share them: what is written is what is
+// kept in memory, and what a client sees of it is the wire type inside. Rows are values; whoever changes one copies
+// it first. Rev rises with every change of a row, over restarts too (a generation does not), so of two copies the
+// higher wins.
+package row
+
+import (
+	"time"
+
+	"scv/internal/wire"
+)
+
+// A Pos is how far a run's spool is reflected: the frame's number and the count of facts taken from it, so a cut
+// between two facts of one frame is seen.
+type Pos struct {
+	Frame uint64 `json:"frame"`
+	Index uint32 `json:"index"`
+}
+
+// Less reports whether p lies before q.
+func (p Pos) Less(q Pos) bool {
+	return p.Frame < q.Frame || p.Frame == q.Frame && p.Index < q.Index
+}
+
+// A Principal is who asks for a change and by which way; the server makes it at its edge.
+type Principal struct {
+	Who string `json:"who"` // "owner", "model"
+	Way string `json:"way"` // "cli", "tui", "web", or the client's name
+}
+
+// A Session hosts conversations of one workspace.
+type Session struct {
+	wire.Session
+	CreatedUnixSeconds uint64 `json:"created_unix_seconds"`
+}
+
+// A Conversation is a thread with one agent; one turn at a time.
+type Conversation struct {
+	ID       wire.ConversationID `json:"id"`
+	Session  wire.SessionID      `json:"session"`
+	Agent    string              `json:"agent"`
+	Cwd      string              `json:"cwd"`
+	Worktree *wire.WorktreeRef   `json:"worktree,omitempty"`
+	Vendor   string              `json:"vendor,omitempty"` // the agent's own session id, once known
+	Turns    uint32              `json:"turns"`            // turns begun
+	Paused   string              `json:"paused,omitempty"` // why its queue waits for the owner; empty when it goes on
+	Model    string              `json:"model,omitempty"`  // of its last job, which a further prompt takes over
+	Effort   string              `json:"effort,omitempty"` // likewise
+	Mode     string              `json:"mode,omitempty"`   // likewise
+	// The agent's last cumulative figures, to take differences from.
+	InputTokens  uint64  `json:"input_tokens,omitzero"`
+	OutputTokens uint64  `json:"output_tokens,omitzero"`
+	CostUSD      float64 `json:"cost_usd,omitzero"`
+	Rev          uint64  `json:"rev"`
+}
+
+// A Job is one prompt for an agent and what became of it.
+type Job struct {
+	wire.Job                  // as clients see it; Rev is in it
+	Num       uint64          `json:"num"` // of this home; the n of job-n
+	Key       string          `json:"key,omitempty"`
+	Principal Principal       `json:"principal"`
+	Turn      uint32          `json:"turn,omitzero"` // of the conversation; 0 until it is its turn
+	Model     string          `json:"model,omitempty"`
+	Effort    string          `json:"effort,omitempty"`
+	Private   bool            `json:"private,omitzero"`   // masking changed the prompt; the original is in private/<job>
+	Cancelled bool            `json:"cancelled,omitzero"` // the owner asked for its end
+	Dismissed bool            `json:"dismissed,omitzero"`
+	Finished  uint64          `json:"finished_unix_seconds,omitzero"`
+	Evidence  []wire.Evidence `json:"evidence,omitempty"` // the last steps and what caused them, for `why`
+	Home      string          `json:"home"`
+	Machine   string          `json:"machine"`
+	Assigned  uint32          `json:"assigned"` // how often the job was given to a machine
+}
+
+// A Prompt is the text of a job: masked for keeping and showing. Original is set only when masking changed it, lives
+// in memory until the private copy is written, and is never encoded.
+type Prompt struct {
+	Text     string
+	Original string
+}
+
+// A Result is what a job left: the whole reply and error, masked.
+type Result struct {
+	Reply string
+	Error string
+}
+
+// A Run is one agent process, or live connection.
+type Run struct {
+	wire.Run        // as clients see it; Rev is in it
+	PID      int    `json:"pid,omitzero"`  // of the agent while it lives
+	Stop     bool   `json:"stop,omitzero"` // the owner asked for its end
+	Pos      Pos    `json:"pos"`           // of the last fact it reflects
+	Next     uint64 `json:"next,omitzero"` // reserved number of its next message; informative
+	NewID    string `json:"new_id"`        // uuid for agents that take their session's id from us
+	Ended    uint64 `json:"ended_unix_seconds,omitzero"`
+}
+
+// A Batch is what one commit makes durable together. The newest value of a row stands for all before it.
+type Batch struct {
+	Sessions      []Session
+	Conversations []Conversation
+	Jobs          []Job
+	Runs          []Run
+	Prompts       map[wire.JobID]Prompt // of jobs that are new in this batch
+	Results       map[wire.JobID]Result
+	Counters      Counters
+	Accepted      []Accepted // what the owner asked for, for accepted.jsonl
+}
+
+// Empty reports whether nothing would be written.
+func (b *Batch) Empty() bool {
+	return len(b.Sessions)+len(b.Conversations)+len(b.Jobs)+len(b.Runs)+len(b.Prompts)+len(b.Results)+len(b.Accepted) == 0
+}
+
+// Counters are drawn once per home and never used again.
+type Counters struct {
+	Job           uint64            `json:"job"`           // last number given
+	Runs          uint64            `json:"runs"`          // last number given; a handle's digits are made from it
+	Conversations map[string]uint64 `json:"conversations"` // last number given, by agent
+}
+
+// An Accepted is one wish of the owner as accepted.jsonl keeps it.
+type Accepted struct {
+	At     time.Time
+	What   string // "start", "send", "cancel", "dismiss", "kill"
+	Job    Job
+	Prompt string // of start and send
+}
+
+// Loaded is what a start of the daemon finds: all that is live or unfinished, what ended lately, and the counters.
+type Loaded struct {
+	HomeID        string
+	Starts        uint64 // how often the ledger was opened for writing, this time included; 0 when not known
+	Counters      Counters
+	Sessions      []Session
+	Conversations []Conversation
+	Jobs          []Job                 // unfinished ones and the newest 200 finished
+	Runs          []Run                 // live ones and the newest 200 ended
+	Prompts       map[wire.JobID]Prompt // of unfinished jobs
+}
