@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"scv/internal/client"
+	"scv/internal/wire"
+)
+
+// A lab is one home with its daemon, thrown away at the end.
+type lab struct {
+	exe    string
+	home   string
+	work   string
+	daemon *exec.Cmd
+}
+
+// newLab makes an empty home under a short path, since a socket's path is short.
+func newLab(exe string) (*lab, error) {
+	dir, err := os.MkdirTemp("", "scvb")
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{exe: exe, home: filepath.Join(dir, "h"), work: filepath.Join(dir, "w")}
+	if err := errors.Join(os.Mkdir(l.home, 0o700), os.Mkdir(l.work, 0o700)); err != nil {
+		return nil, err
+	}
+	config := "[limits]\nrunning = 100\nmemory_floor_mb = 0\n"
+	return l, os.WriteFile(filepath.Join(l.home, "config.toml"), []byte(config), 0o600)
+}
+
+func (l *lab) target() client.Target {
+	return client.Target{Socket: filepath.Join(l.home, "state", "server.sock"), Client: wire.PeerInfo{Name: "scv-bench", Version: "1"}}
+}
+
+// command is scv in this home.
+func (l *lab) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, l.exe, args...)
+	c.Env = append(os.Environ(), "SCV_HOME="+l.home)
+	c.Dir = l.work
+	return c
+}
+
+// start runs the daemon and returns the time from the spawn to its first answer.
+func (l *lab) start(ctx context.Context) (time.Duration, error) {
+	c := l.command(context.WithoutCancel(ctx), "run")
+	log, err := os.OpenFile(filepath.Join(filepath.Dir(l.home), "daemon.out"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = log.Close() }()
+	c.Stdout, c.Stderr = log, log
+	begin := time.Now()
+	if err := c.Start(); err != nil {
+		return 0, err
+	}
+	l.daemon = c
+	for {
+		conn, err := client.Dial(ctx, l.target(), l.target().Client)
+		if err == nil {
+			_, err = conn.Call(ctx, wire.WorkbenchCommand{})
+			took := time.Since(begin)
+			return took, errors.Join(err, conn.Close())
+		}
+		if ctx.Err() != nil || !errors.Is(err, client.ErrNoDaemon) {
+			return 0, err
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+}
+
+// stop ends the daemon with all runs.
+func (l *lab) stop(ctx context.Context) error {
+	if l.daemon == nil {
+		return nil
+	}
+	out, err := l.command(ctx, "stop", "--all").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("stop: %w: %s", err, out)
+		_ = l.daemon.Process.Signal(syscall.SIGKILL)
+	}
+	_ = l.daemon.Wait()
+	l.daemon = nil
+	return err
+}
+
+func (l *lab) remove(ctx context.Context) error {
+	return errors.Join(l.stop(ctx), os.RemoveAll(filepath.Dir(l.home)))
+}
+
+// job starts a job of the demo agent.
+func (l *lab) job(ctx context.Context, conn *client.Conn, prompt string) (wire.JobRef, error) {
+	st, err := conn.Call(ctx, wire.WorkbenchStart{Workspace: l.work, Agent: "demo", Prompt: prompt, Key: client.NewKey()})
+	if err != nil {
+		return "", err
+	}
+	return wire.JobRef(*st.WorkbenchJob), nil
+}
+
+// until follows the workbench until every job is as wanted.
+func (l *lab) until(ctx context.Context, want func(*wire.Snapshot) bool) error {
+	done := errors.New("done")
+	err := client.WatchWorkbench(ctx, l.target(), func(view *wire.Snapshot, _ wire.WorkbenchDelta) error {
+		if want(view) {
+			return done
+		}
+		return nil
+	})
+	if errors.Is(err, done) {
+		return nil
+	}
+	return err
+}
+
+// status reads one figure of /proc/PID/status, in its unit.
+func status(pid int, key string) (uint64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, key+":"); ok {
+			var n uint64
+			_, err := fmt.Sscan(rest, &n)
+			return n, err
+		}
+	}
+	return 0, fmt.Errorf("no %s in the status of %d", key, pid)
+}
+
+// switches sums the voluntary context switches of a process's threads.
+func switches(pid int) (uint64, error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	var sum uint64
+	for _, t := range tasks {
+		data, err := os.ReadFile(t)
+		if err != nil {
+			continue // a thread that ended
+		}
+		for line := range strings.Lines(string(data)) {
+			if rest, ok := strings.CutPrefix(line, "voluntary_ctxt_switches:"); ok {
+				var n uint64
+				if _, err := fmt.Sscan(rest, &n); err != nil {
+					return 0, err
+				}
+				sum += n
+			}
+		}
+	}
+	return sum, nil
+}
+
+// shims are the processes that serve this home's runs.
+func (l *lab) shims() ([]int, error) {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, f := range all {
+		data, err := os.ReadFile(f)
+		if err != nil || !strings.HasPrefix(string(data), "agent-shim ") {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(f, "/proc/%d/cmdline", &pid); err != nil {
+			continue
+		}
+		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil && strings.Contains(string(env)+string(data), l.home) || l.owns(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// owns looks at a shim's open files: its spec.json lies in this home.
+func (l *lab) owns(pid int) bool {
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(links, func(f string) bool {
+		to, err := os.Readlink(f)
+		return err == nil && strings.HasPrefix(to, l.home)
+	})
+}
+
+// quantile of durations, from 0 to 1; the slice is sorted.
+func quantile(d []time.Duration, q float64) time.Duration {
+	slices.Sort(d)
+	return d[min(len(d)-1, int(float64(len(d))*q))]
+}

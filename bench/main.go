@@ -1,0 +1,82 @@
+// Command bench measures what the README of this folder lists and prints it as a table. Each figure is taken beside
+// something plain in the same minute (true, git --version), since machines differ and are shared: quote the ratios.
+// It needs Linux, git and a C-less Go; it starts daemons of its own in homes of its own and ends them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+)
+
+// A measure is one row, or a few, of the table.
+type measure struct {
+	name string
+	bar  string
+	run  func(ctx context.Context, exe string) (string, error)
+}
+
+func measures() []measure {
+	return []measure{
+		{"binary, stripped", "<= 14 MB", binarySize},
+		{"`scv version`, CPU", "<= 2x `git --version`", versionCPU},
+		{"`scv jobs list`, 1,000 recorded, wall", "<= 8x `true`", listWall},
+		{"spawn of the daemon to its first answer, 0 / 1,000 / 100,000 recorded", "<= 20 / 20 / 100 ms", firstAnswer},
+		{"snapshot over the socket, 1,000 recorded, p95", "<= 3 ms, 0 bytes read from disk", snapshotTime},
+		{"daemon RSS, empty / 1,000 recorded / 10 live runs", "<= 14 / 17 / 20 MB", residentMemory},
+		{"idle, 1,000 recorded, 10 silent runs, a watcher: voluntary switches of daemon; most of a shim", "<= 20; <= 1 in 60 s", idleCost},
+		{"agent's line to a watcher's socket, p50 / p95", "p95 <= 6 ms", lineLatency},
+		{"trivial job, start to final, p50", "<= 40 ms", trivialJob},
+		{"20 clients that never read: RSS more by; other client's snapshot p95", "<= 10 MB", deafClients},
+		{"50 shims after a turn's start, average PSS", "<= 1.7 MB", shimMemory},
+	}
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	only := flag.String("run", ".", "measure only the rows that match this expression")
+	flag.Parse()
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	dir, err := os.MkdirTemp("", "scvb")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	exe := filepath.Join(dir, "scv")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", exe, "./cmd/scv")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build (run it in the repository): %w\n%s", err, out)
+	}
+	fmt.Println("| what | bar | here |\n|---|---|---|")
+	var failed error
+	for _, m := range measures() {
+		if !match.MatchString(m.name) {
+			continue
+		}
+		got, err := m.run(ctx, exe)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
+			got = "failed"
+		}
+		fmt.Printf("| %s | %s | %s |\n", m.name, m.bar, got)
+	}
+	return failed
+}
