@@ -1,0 +1,98 @@
+package run
+
+import (
+	"strings"
+	"time"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// clocks are the few moments that a run waits for. They are monotonic; none of them repeats, and silence alone ends
+// nothing.
+type clocks struct {
+	began   time.Time // the run was first followed here, while it was not ready
+	ready   bool
+	running uint32    // turn
+	sign    time.Time // of the last sign of life in it, or its start
+	signAt  time.Time // the same by the wall, for people
+	tool    string    // the tool call that was begun last, when nothing followed it
+	said    bool      // that the turn is silent
+	ended   time.Time // the last turn ended and the process should leave
+	cancel  time.Time // the agent was asked to cancel
+	retry   time.Time // try again what the shim refused
+}
+
+func (c *clocks) step(s row.Step) {
+	now := time.Now()
+	switch s.Kind {
+	case row.StepReady:
+		c.ready = true
+	case row.StepTurnStarted:
+		c.running, c.cancel, c.ended = s.Turn, time.Time{}, time.Time{}
+	case row.StepTurnEnded:
+		c.running, c.tool, c.ended = 0, "", now
+	}
+	c.sign, c.signAt, c.said = now, s.At, false
+}
+
+func (c *clocks) event(ev wire.RunEvent) {
+	switch ev.Kind {
+	case wire.EventTool:
+		c.tool = ev.Text
+	case wire.EventText, wire.EventToolFailed, wire.EventPlan:
+		c.tool = ""
+	}
+}
+
+func (c *clocks) sent(key string) {
+	if strings.HasPrefix(key, "cancel:") {
+		c.cancel = time.Now()
+	}
+}
+
+// due are the moments at which a run does something by itself; a zero time is never.
+type due struct{ ready, leave, cancel, quiet, retry time.Time }
+
+func (r *run) due() (d due) {
+	c, t := &r.clocks, r.c.Timing
+	after := func(from time.Time, wait time.Duration) time.Time {
+		if from.IsZero() {
+			return from
+		}
+		return from.Add(wait)
+	}
+	if r.live() && !c.ready {
+		if c.began.IsZero() {
+			c.began = time.Now()
+		}
+		d.ready = after(c.began, t.Ready)
+	}
+	if !r.live() && !r.fold.Exited() {
+		d.leave = after(c.ended, t.Leave)
+	}
+	if c.running != 0 {
+		d.cancel = after(c.cancel, t.Cancel)
+		if !c.said {
+			d.quiet = after(c.sign, t.Quiet)
+		}
+	}
+	if r.stopping {
+		d.ready, d.leave, d.cancel = time.Time{}, time.Time{}, time.Time{}
+	}
+	d.retry = c.retry
+	return d
+}
+
+// soonest returns how long to wait for the first of the moments; false when there is none.
+func (d due) soonest(now time.Time) (time.Duration, bool) {
+	var first time.Time
+	for _, t := range []time.Time{d.ready, d.leave, d.cancel, d.quiet, d.retry} {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return max(first.Sub(now), 0), !first.IsZero()
+}
+
+func passed(t, now time.Time) bool { return !t.IsZero() && !now.Before(t) }

@@ -1,0 +1,179 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"scv/internal/agent"
+	"scv/internal/run/control"
+	"scv/internal/run/fold"
+	"scv/internal/run/proc"
+	"scv/internal/workbench/row"
+)
+
+const (
+	lostDetail = "the process that held the agent is gone and left no record of its end; what it did until then is in the log"
+	cutDetail  = "SCV ended while it was starting this; nothing was run"
+)
+
+// finish sees a run out whose lock is free: the rest of the spool, the end of the log, the last word to the hub, and
+// then nothing raw is left.
+func (r *run) finish(ctx context.Context, life control.Liveness) error {
+	if life.Life != control.LifeEnded {
+		if err := r.sweep(ctx, life); err != nil {
+			return err
+		}
+	}
+	if err := r.advance(ctx); err != nil {
+		return err
+	}
+	end := fold.Finish{At: r.c.Now(), Lost: lostDetail}
+	_, seq := r.fold.Read()
+	if x := life.Exit; x != nil {
+		end.At, end.Exit = x.At, &agent.Exit{Code: x.Code, Signal: x.Signal, OOM: x.OOM}
+	} else if seq == 0 {
+		end.Lost = cutDetail
+	}
+	if err := r.take(r.fold.Finish(end)); err != nil {
+		return err
+	}
+	if err := r.events.Sync(); err != nil {
+		return err
+	}
+	r.tell()
+	// What came of the spool is asked for before the end is told: it goes along with the end of the turn then, and
+	// needs no commit of its own. The end itself is found again without a spool.
+	stored := r.stored(r.c.Timing.Dial)
+	r.report(r.ending(end))
+	if stored || r.stored(0) {
+		r.clean()
+	}
+	return nil
+}
+
+// stored waits until all that was reported is on disk; for at most the given time when that is not 0.
+func (r *run) stored(most time.Duration) bool {
+	if r.c.Saved == nil {
+		return false
+	}
+	ctx := r.last
+	if most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+	err := r.c.Saved(ctx, r.h)
+	if err != nil {
+		r.log.Warn("a run's spool is kept: what came of it is not stored yet", "error", err)
+	}
+	return err == nil
+}
+
+// ending is what the hub is told of a run's end.
+func (r *run) ending(end fold.Finish) row.Life {
+	status := r.fold.Status(end)
+	switch {
+	case status != "lost" && end.Exit != nil:
+		return row.Life{Kind: row.LifeEnded, Status: status, Detail: exitSentence(*end.Exit)}
+	case status != "lost":
+		return row.Life{Kind: row.LifeEnded, Status: status, Detail: "its agent has ended, and so has its shim, without a last record"}
+	case end.Lost == cutDetail:
+		return row.Life{Kind: row.LifeNotStarted, Class: string(agent.ClassLost), Detail: end.Lost}
+	}
+	return row.Life{Kind: row.LifeLost, Status: status, Class: string(agent.ClassLost), Detail: end.Lost}
+}
+
+func exitSentence(x agent.Exit) string {
+	switch {
+	case x.OOM:
+		return "the agent was ended because memory ran out"
+	case x.Signal != "":
+		return "the agent was ended by " + x.Signal
+	}
+	return fmt.Sprintf("the agent left with exit code %d and did not say how its turn ended", x.Code)
+}
+
+// sweep ends what a shim that died may have left behind. After another start of the machine there is nothing.
+func (r *run) sweep(ctx context.Context, life control.Liveness) error {
+	boot, err := proc.BootID()
+	if err != nil {
+		return err
+	}
+	if life.Spec == nil || life.Spec.Boot != boot {
+		return nil
+	}
+	killed, err := proc.KillMarked(ctx.Done(), control.MarkerName, string(r.h), r.stranger)
+	if err != nil {
+		return fmt.Errorf("end what the lost run left behind: %w", err)
+	}
+	if len(killed) > 0 {
+		r.log.Warn("processes of a lost run were ended", "count", len(killed))
+	}
+	return nil
+}
+
+// stranger reports whether a process that carries the handle belongs to a run of another home: handles are unique in
+// one home only.
+func (r *run) stranger(p proc.Process) bool {
+	chain, found, err := proc.Environment(p.PID, "SCV_PARENT")
+	return err == nil && found && !strings.Contains(chain, instance(r.c.Home)+"/")
+}
+
+// clean removes the raw text: all that came of it is stored.
+func (r *run) clean() {
+	if err := r.root.RemoveAll(control.SpoolName); err != nil {
+		r.log.Warn("a run's spool was not removed", "error", err)
+	}
+}
+
+// watchBlindly keeps a run that this build cannot read: it is unknown, it can be stopped, and its end is seen.
+func (r *run) watchBlindly(ctx context.Context, why error) {
+	r.unreachable(sentence(why))
+	wait := retry{most: r.c.Timing.Backoff}
+	for ctx.Err() == nil {
+		life, err := control.Probe(r.dir)
+		if err == nil && life.Life != control.LifeHeld {
+			if life.Life != control.LifeEnded {
+				err = r.sweep(ctx, life)
+			}
+			if err == nil {
+				r.report(row.Life{
+					Kind: row.LifeLost, Status: "lost", Class: string(agent.ClassLost),
+					Detail: "it has ended, and what it said cannot be read: " + sentence(why),
+				})
+				return
+			}
+			r.log.Warn("what a lost run left behind was not ended", "error", err)
+			wait.pause(ctx)
+		}
+		if w := r.c.Hub.Wishes(r.h); w.Stop || w.Cancel != 0 {
+			if err := r.reach(ctx); err == nil {
+				_ = r.stop(ctx) // asked again at the next wake
+				r.hangUp()
+			}
+		}
+		r.untilWokenOrGone(ctx)
+	}
+}
+
+func (r *run) untilWokenOrGone(ctx context.Context) {
+	bounded, cancel := context.WithCancel(ctx)
+	gone := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(gone)
+		if _, err := control.AwaitGone(bounded, r.dir); err != nil {
+			<-bounded.Done()
+		}
+	})
+	select {
+	case <-ctx.Done():
+	case <-r.wake:
+	case <-gone:
+	}
+	cancel()
+	wg.Wait()
+}

@@ -1,0 +1,167 @@
+package fold
+
+import (
+	"fmt"
+	"strings"
+
+	"scv/internal/agent"
+	"scv/internal/run/spool"
+	"scv/internal/safe/plain"
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// Bounds of a log's text in characters (behaviour/runlog.md 3).
+const (
+	maxText   = 2000
+	maxPrompt = 4000
+	maxLast   = 200 // of a state's detail
+)
+
+// fact makes the items of one fact.
+func (f *Fold) fact(x agent.Fact) {
+	if x.Turn == 0 {
+		x.Turn = f.turn.Number
+	}
+	switch x.Kind {
+	case agent.FactReady:
+		f.step(row.Step{Kind: row.StepReady})
+	case agent.FactSession:
+		f.step(row.Step{Kind: row.StepSession, Vendor: x.Session})
+	case agent.FactTurnStarted:
+		f.started(x.Turn)
+	case agent.FactText:
+		f.text(x)
+	case agent.FactTool:
+		f.activity(x, wire.EventTool)
+	case agent.FactToolFailed:
+		f.activity(x, wire.EventToolFailed)
+	case agent.FactPlan:
+		f.activity(x, wire.EventPlan)
+	case agent.FactNote:
+		f.remark(x.Text)
+	case agent.FactRetry:
+		f.remark(x.Text)
+		f.step(row.Step{Kind: row.StepRetry, Turn: x.Turn, Detail: f.brief(x.Text), Class: string(x.Class)})
+	case agent.FactActivity:
+		f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn})
+	case agent.FactSteered:
+		f.event(wire.RunEvent{Kind: wire.EventSteered, Turn: &x.Turn, Text: f.block(x.Text)})
+	case agent.FactApprovalAsked, agent.FactApprovalClosed:
+		f.approval(x)
+	case agent.FactTurnEnded:
+		if x.Outcome != nil {
+			f.ended(x.Turn, *x.Outcome)
+		}
+	}
+}
+
+func (f *Fold) started(turn uint32) {
+	if f.turn = (turnState{Number: turn, Started: true}); f.o.Prompt == nil {
+		f.o.Prompt = func(uint32) Prompt { return Prompt{} }
+	}
+	prompt := f.o.Prompt(turn)
+	ev := wire.RunEvent{Kind: wire.EventTurnStarted, Turn: &turn, Text: f.block(prompt.Text)}
+	if prompt.Job != "" {
+		ev.Job = &prompt.Job
+	}
+	f.event(ev)
+	f.step(row.Step{Kind: row.StepTurnStarted, Turn: turn})
+}
+
+// text logs a message line by line, as it was written: blank lines inside it stay.
+func (f *Fold) text(x agent.Fact) {
+	masked := f.o.Mask.Text(x.Text)
+	last := ""
+	for text := range strings.SplitSeq(strings.Trim(plain.Block(masked), "\n"), "\n") {
+		text = cut(plain.Line(strings.TrimRight(text, " \t\r")), maxText)
+		if text != "" {
+			last = text
+		}
+		f.event(wire.RunEvent{Kind: wire.EventText, Text: text})
+	}
+	f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn, Detail: cut(last, maxLast)})
+}
+
+func (f *Fold) activity(x agent.Fact, kind wire.RunEventKind) {
+	text := f.display(x.Text)
+	f.event(wire.RunEvent{Kind: kind, Text: text})
+	f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn, Detail: cut(text, maxLast)})
+}
+
+// approval logs a request of the agent and its end.
+func (f *Fold) approval(x agent.Fact) {
+	if x.Approval == nil {
+		return
+	}
+	ev := wire.RunEvent{Kind: wire.EventApprovalResolved}
+	if x.Kind == agent.FactApprovalAsked {
+		ev = wire.RunEvent{Kind: wire.EventApprovalRequested, Text: f.display(x.Approval.Summary)}
+		if x.Approval.Risk != "" {
+			ev.Risk = &x.Approval.Risk
+		}
+	} else if x.Status != "" {
+		ev.Status = &x.Status
+	}
+	f.event(ev)
+}
+
+// ended settles a turn once. One that was never taken is begun in the log first, so that its prompt is seen.
+func (f *Fold) ended(turn uint32, o agent.Outcome) {
+	if f.Ended(turn) {
+		return
+	}
+	if !f.turn.Started || f.turn.Number != turn {
+		f.started(turn)
+	}
+	f.turn.Ended = true
+	if yields(o) && f.o.Wanted != nil {
+		if why, ok := f.o.Wanted(turn, f.stopped); ok {
+			o.State, o.Class, o.Detail = why.State, why.Class, why.Detail
+		}
+	}
+	end := row.End{
+		State: o.State, Class: string(o.Class), Detail: f.display(o.Detail),
+		Reply: strings.ToValidUTF8(f.o.Mask.Text(o.Reply), "\uFFFD"),
+		Error: strings.ToValidUTF8(f.o.Mask.Text(o.Error), "\uFFFD"),
+
+		InputTokens: o.Usage.InputTokens, OutputTokens: o.Usage.OutputTokens, CostUSD: o.Usage.CostUSD,
+		CumulativeTokens: o.Usage.CumulativeTokens, CumulativeCost: o.Usage.CumulativeCost,
+	}
+	status, text := o.State.String(), f.display(o.Error)
+	if text == "" && o.State != wire.StateCompleted {
+		text = end.Detail
+	}
+	f.event(wire.RunEvent{Kind: wire.EventTurnEnded, Turn: &turn, Status: &status, Text: text})
+	f.step(row.Step{Kind: row.StepTurnEnded, Turn: turn, End: &end})
+}
+
+// yields reports whether an outcome may be no more than what being stopped looks like to the agent. A success, a
+// refusal, or a failure with a cause of its own came first and stands: a late stop never hides it.
+func yields(o agent.Outcome) bool {
+	switch o.Class {
+	case agent.ClassNone, agent.ClassAgent, agent.ClassStart, agent.ClassLost:
+		return o.State == wire.StateFailed || o.State == wire.StateInterrupted
+	}
+	return o.State == wire.StateInterrupted
+}
+
+func startFailure(s spool.StartFailed, cwd string) (string, agent.Class) {
+	switch s.Class {
+	case spool.StartNotFound:
+		return "the agent's program was not found: " + s.Error, agent.ClassMissing
+	case spool.StartNotExecutable:
+		return "the agent's program cannot be executed: " + s.Error, agent.ClassMissing
+	case spool.StartCwd:
+		return "the directory " + cwd + " is not there any more: " + s.Error, agent.ClassStart
+	}
+	return "the agent could not be started: " + s.Error, agent.ClassStart
+}
+
+func strays(s spool.Strays) string {
+	text := "processes that the agent left behind were ended: " + strings.Join(s.Names, ", ")
+	if s.More > 0 {
+		text += fmt.Sprintf(" and %d more", s.More)
+	}
+	return text
+}

@@ -1,0 +1,205 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"scv/internal/run/fold"
+	"scv/internal/run/spool"
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+const (
+	ackBytes   = 8 << 20 // of spool folded before the shim is told
+	batchSteps = 256
+)
+
+// checkpoint is what a run keeps so that folded segments can go. Steps are those that the hub may not have stored yet
+// when they do: a fold that goes on from here reports them again, and the hub skips what it has.
+type checkpoint struct {
+	Fold   *fold.Checkpoint `json:"fold"`
+	Number uint64           `json:"number"`
+	Steps  []row.Step       `json:"steps,omitempty"`
+}
+
+// advance folds the spool to its end: records to the log, steps to the hub.
+func (r *run) advance(ctx context.Context) error {
+	for {
+		frame, err := r.reader.Next()
+		if errors.Is(err, spool.ErrNotYet) {
+			break
+		}
+		if errors.Is(err, spool.ErrCorrupt) || errors.Is(err, spool.ErrDeleted) {
+			return fmt.Errorf("%w: %w", errBlind, err)
+		}
+		if err != nil {
+			return err
+		}
+		items, err := r.fold.Frame(frame)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errBlind, err)
+		}
+		if frame.Kind == spool.KindIn {
+			r.number = frame.N
+			r.clocks.sent(frame.Key)
+		}
+		if err := r.take(items); err != nil {
+			return err
+		}
+		r.unfolded += int64(len(frame.Payload))
+		if frame.End.Segment != r.segment && r.segment != 0 {
+			r.saveCheckpoint(ctx)
+		}
+		if r.segment == 0 {
+			r.segment = frame.End.Segment
+		}
+		if r.unfolded > ackBytes {
+			r.acknowledge(ctx)
+		}
+	}
+	r.tell()
+	return nil
+}
+
+// take writes the records of items and gathers their steps. A record that is in the log already is skipped there.
+func (r *run) take(items []fold.Item) error {
+	ended := false
+	for _, item := range items {
+		if item.Event != nil {
+			r.clocks.event(*item.Event)
+			seq, err := r.events.Append(*item.Event, item.Pos)
+			if err != nil {
+				return err
+			}
+			r.wrote = r.wrote || seq > 0
+			continue
+		}
+		r.clocks.step(*item.Step)
+		r.gather(*item.Step)
+		ended = ended || item.Step.Kind == row.StepTurnEnded
+	}
+	if ended && r.live() {
+		// A one-turn process ends at once: the flush at its end covers the turn's.
+		if err := r.events.Sync(); err != nil {
+			return err
+		}
+	}
+	if len(r.steps) >= batchSteps {
+		r.tell()
+	}
+	return nil
+}
+
+// gather queues a step for the hub. Signs of life that follow each other are one.
+func (r *run) gather(s row.Step) {
+	if !r.o.Run.Pos.Less(s.Pos) {
+		return // the hub had it stored when this daemon started
+	}
+	if s.Kind != row.StepActivity && s.Kind != row.StepRetry {
+		r.keep(s)
+	}
+	if n := len(r.steps); n > 0 && s.Kind == row.StepActivity && r.steps[n-1].Kind == row.StepActivity {
+		if s.Detail == "" {
+			s.Detail = r.steps[n-1].Detail
+		}
+		r.steps[n-1] = s
+		return
+	}
+	r.steps = append(r.steps, s)
+}
+
+// keep remembers what must outlive the spool. A new turn starts only when the end of the last one is stored.
+func (r *run) keep(s row.Step) {
+	if s.Kind == row.StepTurnStarted {
+		r.kept = nil
+	}
+	r.kept = append(r.kept, s)
+}
+
+// tell hands the gathered steps to the hub and wakes who follows the log.
+func (r *run) tell() {
+	if r.wrote {
+		r.wrote = false
+		r.c.Notify.Notify(r.h)
+	}
+	if len(r.steps) > 0 {
+		r.c.Hub.Report(r.h, r.steps)
+		r.steps = nil
+	}
+}
+
+// acknowledge tells the shim that it may go on reading when too much was waiting.
+func (r *run) acknowledge(ctx context.Context) {
+	if r.link == nil {
+		return
+	}
+	_, seq := r.fold.Read()
+	bounded, cancel := context.WithTimeout(ctx, r.c.Timing.Ask)
+	defer cancel()
+	if err := r.link.Folded(bounded, seq); err != nil {
+		r.log.Debug("the shim was not told what is folded", "error", err)
+		return
+	}
+	r.unfolded = 0
+}
+
+// saveCheckpoint lets folded segments go: log flushed, state stored and read back, then the files. Whatever fails
+// only keeps them longer.
+func (r *run) saveCheckpoint(ctx context.Context) {
+	at, _ := r.fold.Read()
+	r.segment = at.Segment
+	state, ok, err := r.fold.Checkpoint()
+	if err == nil && !ok {
+		return // a long line is unfinished
+	}
+	if err == nil {
+		err = r.events.Sync()
+	}
+	if err == nil {
+		err = spool.WriteCheckpoint(r.spoolDir(), checkpoint{Fold: state, Number: r.number, Steps: r.kept})
+	}
+	if err == nil {
+		_, err = spool.DeleteBefore(r.spoolDir(), at)
+	}
+	if err != nil {
+		r.log.Warn("a checkpoint was not made", "error", err)
+		return
+	}
+	r.acknowledge(ctx)
+}
+
+// restore puts the fold where the checkpoint was made, if there is one.
+func (r *run) restore() error {
+	var c checkpoint
+	found, err := spool.ReadCheckpoint(r.spoolDir(), &c)
+	if err == nil && !found {
+		return nil
+	}
+	if err == nil && c.Fold == nil {
+		err = errors.New("it holds no state")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: its checkpoint: %w", errBlind, err)
+	}
+	if err := r.fold.Restore(c.Fold); err != nil {
+		return fmt.Errorf("%w: %w", errBlind, err)
+	}
+	r.number = c.Number
+	for _, s := range c.Steps {
+		r.gather(s)
+	}
+	return nil
+}
+
+// live reports whether the process serves several turns.
+func (r *run) live() bool { return string(r.kind.Transport) != wire.TransportCLI }
+
+// promptOf is what the log says when a turn begins.
+func (r *run) promptOf(turn uint32) fold.Prompt {
+	if w := r.c.Hub.Wishes(r.h); w.Turn != nil && w.Turn.Number == turn {
+		return fold.Prompt{Job: w.Turn.Job, Text: w.Turn.Prompt}
+	}
+	return fold.Prompt{}
+}

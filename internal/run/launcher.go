@@ -1,0 +1,115 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"scv/internal/run/control"
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// A Launcher runs one goroutine per live run. It is the hub's Launcher; Launch and Wake return at once.
+type Launcher struct {
+	c     Config
+	leave context.Context // ends when the daemon goes; agents stay
+	quit  context.CancelFunc
+	last  context.Context // ends when the daemon waits no longer for what is under way
+	drop  context.CancelFunc
+
+	mu    sync.Mutex
+	wakes map[wire.RunHandle]chan struct{}
+	gone  bool
+	wg    sync.WaitGroup
+}
+
+// New returns a Launcher that serves until Shutdown. The context carries values only; its end is not waited for.
+func New(ctx context.Context, c Config) *Launcher {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Timing = c.Timing.withDefaults()
+	l := &Launcher{c: c, wakes: make(map[wire.RunHandle]chan struct{})}
+	ctx = context.WithoutCancel(ctx)
+	l.last, l.drop = context.WithCancel(ctx)
+	l.leave, l.quit = context.WithCancel(l.last)
+	return l
+}
+
+// Launch serves an order until its run is over or the daemon leaves. An order for a run that is served already does
+// nothing, and so does one after Shutdown: the run's row brings it back at the next start.
+func (l *Launcher) Launch(o row.Order) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone || l.wakes[o.Run.Handle] != nil {
+		return
+	}
+	wake := make(chan struct{}, 1)
+	l.wakes[o.Run.Handle] = wake
+	l.wg.Go(func() {
+		l.serve(o, wake)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.wakes, o.Run.Handle)
+	})
+}
+
+// Wake makes a run ask for its wishes again.
+func (l *Launcher) Wake(h wire.RunHandle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if wake := l.wakes[h]; wake != nil {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Shutdown leaves the runs: it stops following them, flushes their logs and waits for that until ctx ends. Agents and
+// shims stay.
+func (l *Launcher) Shutdown(ctx context.Context) {
+	l.mu.Lock()
+	l.gone = true
+	l.mu.Unlock()
+	l.quit()
+	stop := context.AfterFunc(ctx, l.drop)
+	defer stop()
+	l.wg.Wait()
+	l.drop()
+}
+
+// Tidy removes the raw text that a daemon which was killed at the wrong moment left of runs that are over, as live
+// tells of the ledger's rows at the start. It is for once after a start, and may run beside everything else.
+func (l *Launcher) Tidy(live func(h wire.RunHandle) bool) {
+	entries, err := fs.ReadDir(l.c.Home.Root().FS(), "runs")
+	for _, e := range entries {
+		if l.leave.Err() != nil {
+			return
+		}
+		h := wire.RunHandle(e.Name())
+		spool := "runs/" + e.Name() + "/" + control.SpoolName
+		if _, statErr := l.c.Home.Root().Lstat(spool); statErr != nil || live(h) || l.serves(h) {
+			continue
+		}
+		if was, probeErr := control.Probe(l.c.Home.RunDir(h)); probeErr == nil && was.Life == control.LifeEnded {
+			err = errors.Join(err, l.c.Home.Root().RemoveAll(spool))
+		}
+	}
+	if err != nil {
+		l.c.Log.Warn("raw text of ended runs was not removed", "error", err)
+	}
+}
+
+func (l *Launcher) serves(h wire.RunHandle) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wakes[h] != nil
+}

@@ -1,0 +1,298 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"scv/internal/agent"
+	"scv/internal/run/control"
+	"scv/internal/run/fold"
+	"scv/internal/run/runlog"
+	"scv/internal/run/spool"
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// A run is one order being served. Its goroutine owns it.
+type run struct {
+	c     *Config
+	o     row.Order
+	h     wire.RunHandle
+	dir   string
+	wake  <-chan struct{}
+	last  context.Context // see Launcher
+	log   *slog.Logger
+	kind  agent.Kind
+	set   agent.Settings
+	root  *os.Root
+	link  *control.Link // nil while the shim is out of reach
+	first uint32        // the turn that the process was started for
+
+	events *runlog.Log
+	reader *spool.Reader
+	fold   *fold.Fold
+	number uint64     // of the last message to the agent, as folded
+	steps  []row.Step // not reported yet
+	kept   []row.Step // reported, and needed again should the spool go before the hub has stored them
+	wrote  bool       // events were appended that nobody was told of
+
+	unfolded int64  // bytes folded since the shim was told
+	segment  uint64 // of the last checkpoint
+	prompts  map[wire.JobID]string
+	clocks   clocks
+	seen     bool   // the shim was reached since it was last reported unreachable
+	told     string // why it was reported unreachable
+	stopping bool   // the shim was told to stop, over this link
+	limit    string // the sentence on a limit that ended the run
+	held     held   // what the shim did not take
+	quiet    uint32 // notices of silence
+}
+
+// errBlind says that a run's spool or state cannot be read by this build: the run is unknown, kept and not retried.
+var errBlind = errors.New("what the run has said cannot be read")
+
+// serve is the life of one run in this daemon.
+func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
+	ctx := l.leave
+	r := &run{
+		c: &l.c, o: o, h: o.Run.Handle, dir: l.c.Home.RunDir(o.Run.Handle), wake: wake, last: l.last,
+		log: l.c.Log.With("run", string(o.Run.Handle)), prompts: make(map[wire.JobID]string),
+	}
+	defer r.letGo()
+	if err := r.prepare(); err != nil && o.Adopt {
+		r.watchBlindly(ctx, err)
+		return
+	} else if err != nil {
+		r.notStarted(err)
+		return
+	}
+	if !r.begin(ctx) {
+		return
+	}
+	wait := retry{most: l.c.Timing.Backoff}
+	for {
+		err := r.follow(ctx)
+		r.letGo()
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		r.log.Warn("a run cannot be followed", "error", err)
+		if errors.Is(err, errBlind) || errors.Is(err, fold.ErrUnknownCheckpoint) {
+			r.watchBlindly(ctx, err)
+			return
+		}
+		r.unreachable("it cannot be followed, and this is tried again: " + sentence(err))
+		if !wait.pause(ctx) {
+			return
+		}
+	}
+}
+
+// begin starts what is new, and looks whether there is anything of what is not; false when there is nothing to follow.
+func (r *run) begin(ctx context.Context) bool {
+	var err error
+	if !r.o.Adopt {
+		err = r.start(ctx)
+	} else if r.root, err = r.c.Home.RunRoot(r.h); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return true // what it is stays to be seen
+	} else {
+		err = errors.New(cutDetail)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.notStarted(err)
+	}
+	return err == nil
+}
+
+// follow goes on with a run from where its log and checkpoint stand until it is over. An error means that it could
+// not be followed further: all is read anew then.
+func (r *run) follow(ctx context.Context) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	wait := retry{most: r.c.Timing.Backoff}
+	for {
+		if r.link == nil {
+			life, err := control.Probe(r.dir)
+			if err != nil {
+				return err
+			}
+			if life.Life != control.LifeHeld {
+				return r.finish(ctx, life)
+			}
+			if err := r.dial(ctx, life); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if wait.tries > 2 || r.o.Adopt && !r.seen { // a shim that just ends needs a moment for its lock
+					r.unreachable("its shim holds the lock and does not answer: " + err.Error())
+				}
+				if err := r.advance(ctx); err != nil {
+					return err
+				}
+				if !wait.untilGone(ctx, r.dir) {
+					return ctx.Err()
+				}
+				continue
+			}
+			wait.reset()
+		}
+		err := r.converse(ctx)
+		r.hangUp()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// prepare finds out what the order speaks of.
+func (r *run) prepare() error {
+	var ok bool
+	if r.kind, r.set, ok = r.c.Kinds(r.o.Run.Agent); !ok {
+		return wire.Refuse(wire.ReasonNotFound, "scv agents list", "There is no agent %q any more.", r.o.Run.Agent)
+	}
+	if r.o.Run.Turn != nil {
+		r.first = *r.o.Run.Turn
+	}
+	if w := r.c.Hub.Wishes(r.h); w.Turn != nil && r.first == 0 {
+		r.first = w.Turn.Number
+	}
+	return nil
+}
+
+// open reads where the run's log, checkpoint and spool stand.
+func (r *run) open() (err error) {
+	if r.root == nil {
+		if r.root, err = r.c.Home.RunRoot(r.h); err != nil {
+			return err
+		}
+	}
+	if r.events, err = runlog.Open(r.root); err != nil {
+		return err
+	}
+	if damage := r.events.Damage(); damage != "" {
+		r.log.Error("a run's log is damaged", "what", damage)
+	}
+	note, err := r.readNote()
+	if err != nil {
+		return err
+	}
+	r.fold = fold.New(fold.Options{
+		Kind: r.kind, Dialect: r.kind.New(r.set), Mask: r.c.Mask(), Run: r.h, Cwd: r.o.Run.Cwd, Note: note,
+		First: r.first, Prompt: r.promptOf, Wanted: r.reason,
+	})
+	r.number, r.segment, r.unfolded, r.steps, r.kept = 0, 0, 0, nil, nil
+	r.clocks = clocks{}
+	if err := r.restore(); err != nil {
+		return err
+	}
+	at, _ := r.fold.Read()
+	r.segment = at.Segment
+	r.reader, err = spool.OpenReader(r.spoolDir(), at)
+	return err
+}
+
+func (r *run) spoolDir() string { return filepath.Join(r.dir, control.SpoolName) }
+
+// letGo closes all that is open. The agent and its shim are not touched.
+func (r *run) letGo() {
+	r.hangUp()
+	var err error
+	if r.reader != nil {
+		err = r.reader.Close()
+	}
+	if r.events != nil {
+		err = errors.Join(err, r.events.Close())
+	}
+	if r.root != nil {
+		err = errors.Join(err, r.root.Close())
+	}
+	r.reader, r.events, r.root = nil, nil, nil
+	if err != nil {
+		r.log.Warn("a run's files were not closed cleanly", "error", err)
+	}
+}
+
+func (r *run) hangUp() {
+	if r.link != nil {
+		_ = r.link.Close() // what is lost with it is asked again
+		r.link, r.stopping = nil, false
+	}
+}
+
+func (r *run) report(l row.Life) {
+	l.At = r.c.Now()
+	r.c.Hub.Life(r.h, l)
+}
+
+// unreachable reports once that the run cannot be told to live or not.
+func (r *run) unreachable(detail string) {
+	if r.seen || r.told != detail {
+		r.seen, r.told = false, detail
+		r.report(row.Life{Kind: row.LifeUnreachable, Detail: detail})
+	}
+}
+
+// notStarted reports that nothing was started and why.
+func (r *run) notStarted(err error) {
+	class := agent.ClassStart
+	if refused, ok := errors.AsType[*wire.Error](err); ok && refused.Reason == wire.ReasonNotFound {
+		class = agent.ClassMissing
+	}
+	if r.o.Adopt {
+		class = agent.ClassLost
+	}
+	r.log.Warn("a run was not started", "error", err)
+	r.report(row.Life{Kind: row.LifeNotStarted, Detail: sentence(err), Class: string(class)})
+}
+
+// sentence is an error as a person reads it.
+func sentence(err error) string {
+	if refused, ok := errors.AsType[*wire.Error](err); ok {
+		if refused.Hint != "" {
+			return refused.Message + " Next: " + refused.Hint
+		}
+		return refused.Message
+	}
+	return err.Error()
+}
+
+// A retry waits ever longer between tries, and never longer than most.
+type retry struct {
+	most  time.Duration
+	tries int
+}
+
+func (t *retry) reset() { t.tries = 0 }
+
+func (t *retry) next() time.Duration {
+	t.tries++
+	return min(2*time.Millisecond<<min(t.tries, 16), t.most)
+}
+
+// pause waits; false when ctx ended.
+func (t *retry) pause(ctx context.Context) bool {
+	timer := time.NewTimer(t.next())
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// untilGone waits the same, but no longer than the run holds its lock.
+func (t *retry) untilGone(ctx context.Context, dir string) bool {
+	bounded, cancel := context.WithTimeout(ctx, t.next())
+	defer cancel()
+	if _, err := control.AwaitGone(bounded, dir); err != nil && bounded.Err() == nil {
+		<-bounded.Done() // it could not be asked, which says nothing
+	}
+	return ctx.Err() == nil
+}

@@ -1,0 +1,170 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"scv/internal/agent"
+	"scv/internal/home"
+	"scv/internal/run/control"
+	"scv/internal/workbench/row"
+)
+
+// noteName is the file in a run's directory that keeps what Plan had to remark, so that every fold says it.
+const noteName = "note.txt"
+
+// start plans the process, makes the run's directory and starts the agent behind a shim. After nil the shim lives or
+// lived, and the spool tells the rest; an error says that nothing was started.
+func (r *run) start(ctx context.Context) error {
+	w := r.c.Hub.Wishes(r.h)
+	if w.Turn == nil || w.Stop || w.Cancel == w.Turn.Number {
+		return errors.New("it was no longer wanted when its turn to start came")
+	}
+	turn, err := r.turnOf(*w.Turn)
+	if err != nil {
+		return err
+	}
+	launch, err := r.kind.New(r.set).Plan(turn)
+	if err != nil {
+		return err
+	}
+	if err := r.lay(launch); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, r.c.Timing.Spawn)
+	defer cancel()
+	spawned, err := control.Spawn(bounded, r.spawnSpec(*w.Turn, launch))
+	if err != nil {
+		return err
+	}
+	if err := spawned.Go(bounded); err != nil {
+		r.log.Warn("the start of the agent is not certain", "error", err)
+		return nil // follow finds out by the lock
+	}
+	if shim, err := control.ReadShim(r.dir); err == nil && shim.Agent != 0 {
+		r.seen = true
+		r.report(row.Life{Kind: row.LifeStarted, PID: shim.Agent})
+	}
+	return nil
+}
+
+// lay makes the run's directory with the files that the agent finds there.
+func (r *run) lay(launch agent.Launch) (err error) {
+	if r.root, err = r.c.Home.CreateRun(r.h); errors.Is(err, fs.ErrExist) {
+		r.root, err = r.c.Home.RunRoot(r.h)
+	}
+	if err != nil {
+		return err
+	}
+	files := launch.Files
+	if launch.Note != "" {
+		files = append(files, agent.File{Name: noteName, Data: []byte(launch.Note)})
+	}
+	for _, f := range files {
+		if f.Name == "" || filepath.Base(f.Name) != f.Name || reserved(f.Name) {
+			return fmt.Errorf("the agent's plan wants a file %q in the run's directory, which cannot be", f.Name)
+		}
+		if err := r.place(f); err != nil {
+			return fmt.Errorf("place %s for the agent: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r *run) place(f agent.File) error {
+	to, err := r.root.OpenFile(f.Name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(f.Data)
+	return errors.Join(err, to.Close())
+}
+
+// reserved reports whether a name in a run's directory belongs to us.
+func reserved(name string) bool {
+	switch name {
+	case control.SpecName, control.ShimName, control.ExitName, control.LogName, control.SpoolName:
+		return true
+	}
+	return strings.HasPrefix(name, "events.") || strings.HasPrefix(name, "tail.")
+}
+
+func (r *run) readNote() (string, error) {
+	f, err := r.root.Open(noteName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	b := make([]byte, 8<<10)
+	n, _ := f.Read(b) // an empty one is no note
+	return string(b[:n]), f.Close()
+}
+
+func (r *run) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnSpec {
+	return control.SpawnSpec{
+		Exe: r.c.Exe, RunDir: r.dir, Argv: launch.Argv,
+		Env: agent.Environment(r.c.Environ, r.kind, launch, r.marks(w)),
+		Spec: control.Spec{
+			Run: string(r.h), Session: string(w.Session), Job: string(w.Job), Conversation: string(r.o.Conversation.ID),
+			Home: r.c.HomeID, Binary: r.c.Version, Cwd: w.Cwd, Stdin: control.StdinPipe, Socket: r.c.Home.CtlSocket(r.h),
+		},
+	}
+}
+
+// marks are the variables by which a run's processes, and what they start, are known (behaviour/jobs.md 11).
+func (r *run) marks(w row.TurnWish) map[string]string {
+	chain := instance(r.c.Home) + "/" + string(w.Session) + "/" + string(r.h)
+	if above := r.environ("SCV_PARENT"); above != "" {
+		chain = above + ";" + chain
+	}
+	depth, _ := strconv.Atoi(r.environ("SCV_DELEGATION_DEPTH")) // absent or odd: this is the first level
+	return map[string]string{
+		"SCV_HOME": r.c.Home.Path(), control.MarkerName: string(r.h), "SCV_PARENT": chain,
+		"SCV_DELEGATION_DEPTH": strconv.Itoa(max(depth, 0) + 1),
+	}
+}
+
+// instance names a home in the chain of runs.
+func instance(h *home.Home) string {
+	sum := sha256.Sum256([]byte(h.Path()))
+	return hex.EncodeToString(sum[:4])
+}
+
+func (r *run) environ(name string) string {
+	for _, entry := range r.c.Environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// turnOf makes an agent's turn of a wish, with the prompt as the owner gave it.
+func (r *run) turnOf(w row.TurnWish) (agent.Turn, error) {
+	prompt := w.Prompt
+	if w.Private {
+		var ok bool
+		if prompt, ok = r.prompts[w.Job]; !ok {
+			original, err := r.c.Original(w.Job)
+			if err != nil {
+				return agent.Turn{}, fmt.Errorf("read the prompt of %s: %w", w.Job, err)
+			}
+			clear(r.prompts) // one turn at a time
+			prompt, r.prompts[w.Job] = original, original
+		}
+	}
+	return agent.Turn{
+		Number: w.Number, Key: "turn:" + strconv.FormatUint(uint64(w.Number), 10), Prompt: prompt, Session: w.Vendor,
+		NewID: r.o.Run.NewID, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
+	}, nil
+}
