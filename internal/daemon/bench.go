@@ -75,7 +75,19 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger) (*bench, erro
 		b.failure = h.Run(hubCtx)
 	})
 	b.wg.Go(func() { tellMemory(hubCtx, h) })
+	ended := endedRuns(loaded)
+	b.wg.Go(func() { launcher.Tidy(ended) })
 	return b, nil
+}
+
+// endedRuns are the runs that were over when the ledger was last written.
+func endedRuns(l row.Loaded) (ended []wire.RunHandle) {
+	for _, r := range l.Runs {
+		if !r.Live {
+			ended = append(ended, r.Handle)
+		}
+	}
+	return ended
 }
 
 func liveRuns(l row.Loaded) int {

@@ -125,7 +125,7 @@ func TestUnknownCheckpointTouchesNothing(t *testing.T) {
 	}
 }
 
-// TestTidyRemovesWhatACrashLeft: the spool of a run that is over goes, one of a run that the ledger holds live stays.
+// TestTidyRemovesWhatACrashLeft: the spool of a run that the ledger holds as ended goes, every other stays.
 func TestTidyRemovesWhatACrashLeft(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Saved = nil })
 	over1, kept := b.launch("fake", "done\n"), b.launch("fake", "done\n")
@@ -134,7 +134,7 @@ func TestTidyRemovesWhatACrashLeft(t *testing.T) {
 	b.hub.await(t, kept, "the end", over)
 	b.hub.await(t, running, "the start", life(row.LifeStarted))
 	b.leave()
-	New(t.Context(), b.c).Tidy(func(h wire.RunHandle) bool { return h == kept })
+	New(t.Context(), b.c).Tidy([]wire.RunHandle{over1, running, "fake-000000"})
 	b.again()
 	for h, want := range map[wire.RunHandle]bool{over1: false, kept: true, running: true} {
 		if _, err := os.Stat(filepath.Join(b.home.RunDir(h), control.SpoolName)); (err == nil) != want {

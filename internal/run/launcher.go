@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -86,17 +85,17 @@ func (l *Launcher) Shutdown(ctx context.Context) {
 	l.drop()
 }
 
-// Tidy removes the raw text that a daemon which was killed at the wrong moment left of runs that are over, as live
-// tells of the ledger's rows at the start. It is for once after a start, and may run beside everything else.
-func (l *Launcher) Tidy(live func(h wire.RunHandle) bool) {
-	entries, err := fs.ReadDir(l.c.Home.Root().FS(), "runs")
-	for _, e := range entries {
+// Tidy removes the raw text that a daemon which was killed at the wrong moment left of runs that are over. The runs are
+// those that ended lately, as the ledger told at the start: an older one cannot have been left. It is for once after a
+// start, and may run beside everything else.
+func (l *Launcher) Tidy(ended []wire.RunHandle) {
+	var err error
+	for _, h := range ended {
 		if l.leave.Err() != nil {
 			return
 		}
-		h := wire.RunHandle(e.Name())
-		spool := "runs/" + e.Name() + "/" + control.SpoolName
-		if _, statErr := l.c.Home.Root().Lstat(spool); statErr != nil || live(h) || l.serves(h) {
+		spool := "runs/" + string(h) + "/" + control.SpoolName
+		if _, statErr := l.c.Home.Root().Lstat(spool); statErr != nil || l.serves(h) {
 			continue
 		}
 		if was, probeErr := control.Probe(l.c.Home.RunDir(h)); probeErr == nil && was.Life == control.LifeEnded {
