@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"scv/internal/client"
+	"scv/internal/home"
+	"scv/internal/home/config"
+	"scv/internal/safe/plain"
+	"scv/internal/wire"
+)
+
+// Bounds of a check.
+const (
+	checkPatience   = 3 * time.Minute // of the whole call
+	versionPatience = 20 * time.Second
+	stopPatience    = 15 * time.Second // of a job that was told to stop
+	checkPrompt     = "Reply with the single word: ready. Do not use any tool."
+)
+
+type agentsCheckOptions struct {
+	f       *factory
+	name    string
+	timeout time.Duration
+	json    jsonFlag
+}
+
+// A checkReport is what scv agents check prints.
+type checkReport struct {
+	Agent     string `json:"agent"`
+	OK        bool   `json:"ok"`
+	Path      string `json:"path"`
+	Version   string `json:"version"` // the first line that its --version printed
+	Transport string `json:"transport"`
+	State     string `json:"state"`
+	Class     string `json:"class"`
+	Detail    string `json:"detail"`
+	Reply     string `json:"reply"`
+	Next      string `json:"next"`
+}
+
+func newAgentsCheckCmd(f *factory, runF func(context.Context, *agentsCheckOptions) error) *cobra.Command {
+	opts := &agentsCheckOptions{f: f}
+	cmd := &cobra.Command{
+		Use: "check NAME", Args: exactly("an agent, such as codex"),
+		ValidArgsFunction: cobra.FixedCompletions(config.Served(), cobra.ShellCompDirectiveNoFileComp),
+		Short:             "Make one real call to an agent and tell what is wrong",
+		Long:              "Make one real, tiny call to an agent in an empty directory, read-only, and tell\nwhether it works; if not, the one command that fixes it. A paid model may be asked.",
+		Example:           "  scv agents check codex",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				opts.name = args[0]
+			}
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runAgentsCheck(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().DurationVar(&opts.timeout, "timeout", checkPatience, "give up after this time")
+	addJSON[checkReport](cmd, &opts.json)
+	return cmd
+}
+
+func runAgentsCheck(ctx context.Context, opts *agentsCheckOptions) error {
+	f := opts.f
+	if opts.json.helps(f.sys.Out) {
+		return nil
+	}
+	agent, err := f.agentNamed(opts.name)
+	if err != nil {
+		return err
+	}
+	rep := &checkReport{Agent: agent.Name, Path: agent.Path, Transport: agent.Transport, State: wire.StateFailed.String()}
+	if agent.Found {
+		rep.Version = programVersion(ctx, agent)
+	}
+	class, err := opts.call(ctx, agent, rep)
+	if err != nil {
+		return err
+	}
+	rep.Next = nextStep(agent, rep)
+	if opts.json.on() {
+		err = opts.json.print(f.sys.Out, rep)
+	} else {
+		err = f.printCheck(rep)
+	}
+	if err != nil || rep.OK {
+		return err
+	}
+	return status(outcome(wire.StateFailed, &class))
+}
+
+func (f *factory) agentNamed(name string) (*agentRow, error) {
+	list, err := f.agents()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list))
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i], nil
+		}
+		names = append(names, list[i].Name)
+	}
+	next := "choose from: " + strings.Join(names, " ")
+	if near := config.Nearest(name, names); near != "" {
+		next = "did you mean: scv agents check " + near
+	}
+	return nil, &fault{code: exitNotFound, message: fmt.Sprintf("there is no agent %q", name), next: next}
+}
+
+// programVersion is the first line of the program's --version, empty when it gives none.
+func programVersion(ctx context.Context, agent *agentRow) string {
+	if agent.Name == "demo" {
+		return "built in"
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, agent.Path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil && len(out) == 0 {
+		return ""
+	}
+	return plain.FirstLine(string(out[:min(len(out), 4096)]), 80)
+}
+
+// call runs the check as a job like any other, in an empty directory of the home, and takes the job away again.
+func (o *agentsCheckOptions) call(ctx context.Context, agent *agentRow, rep *checkReport) (wire.Class, error) {
+	f := o.f
+	if _, err := f.openHome(); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(f.opened.Path(), "check")
+	if err := f.opened.Root().Mkdir("check", home.DirMode); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("make the directory of the check: %w", err)
+	}
+	defer f.opened.Root().Remove("check")
+	st, err := f.call(ctx, wire.WorkbenchStart{
+		Workspace: dir, Agent: agent.Name, Prompt: checkPrompt, Mode: new(wire.ModeReadOnly), Key: client.NewKey(),
+	})
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		rep.Detail, rep.Next = e.Message, e.Hint
+		return wire.ClassStart, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if st.WorkbenchJob == nil {
+		return "", errors.New("the daemon named no job")
+	}
+	return o.observe(ctx, *st.WorkbenchJob, rep)
+}
+
+// observe waits for the check's job, takes down what came of it, and takes it away.
+func (o *agentsCheckOptions) observe(ctx context.Context, ref wire.JobRef, rep *checkReport) (wire.Class, error) {
+	f := o.f
+	session, job, _ := ref.Split()
+	var last wire.Job
+	w := &waiter{f: f, want: func(s wire.AgentState) bool { return s.Final() }, seen: func(j *wire.Job) { last = *j }}
+	_, err := w.wait(ctx, o.timeout, []wire.JobRef{ref})
+	if err != nil {
+		_, _ = f.call(context.WithoutCancel(ctx), wire.WorkbenchCancel{Session: session, Job: job, Key: client.NewKey()})
+	}
+	if err != nil && !errors.Is(err, errTimeout) {
+		return "", f.waitEnded(ctx, err, string(job))
+	}
+	rep.OK, rep.State, rep.Detail = last.State == wire.StateCompleted, last.State.String(), value(last.Detail)
+	if last.Class != nil {
+		rep.Class = string(*last.Class)
+	}
+	if err != nil { // it is on its way out: no result yet, and a record that can go once it has ended
+		rep.Detail = fmt.Sprintf("no answer within %s; %s", o.timeout, orElse(rep.Detail, "it said nothing of why"))
+		_, err = (&waiter{f: f, want: finalStates}).wait(ctx, stopPatience, []wire.JobRef{ref})
+		if err != nil {
+			return wire.Class(rep.Class), nil
+		}
+	}
+	if st, err := f.call(ctx, wire.JobResultCommand{Session: session, Job: job}); err == nil && st.JobResult != nil {
+		rep.Reply = plain.FirstLine(value(st.JobResult.Reply), 200)
+	}
+	_, err = f.call(ctx, wire.WorkbenchDismiss{Session: session, Job: job, Key: client.NewKey()})
+	return wire.Class(rep.Class), err
+}
+
+// nextStep is the one command that helps.
+func nextStep(agent *agentRow, rep *checkReport) string {
+	switch {
+	case rep.OK:
+		return "scv jobs start --agent " + agent.Name + " PROMPT"
+	case rep.Next != "":
+		return rep.Next
+	case !agent.Found:
+		return orElse(agent.Install, "install it, or: scv config set agents."+agent.Name+".command PATH")
+	}
+	switch wire.Class(rep.Class) {
+	case wire.ClassAuth:
+		return orElse(agent.SignIn, "sign in to "+agent.Name)
+	case wire.ClassQuota:
+		return "wait until its limit is renewed, or choose another agent: scv agents"
+	case wire.ClassNetwork:
+		return "look at your network, then: scv agents check " + agent.Name
+	case wire.ClassModel:
+		return "name another model: scv config set agents." + agent.Name + ".model NAME"
+	default:
+	}
+	return "run it by hand to see more: " + agent.Command
+}
+
+func (f *screen) printCheck(rep *checkReport) error {
+	verdict := "works"
+	if !rep.OK {
+		verdict = "does not work"
+	}
+	lines := [][2]string{
+		{"agent", rep.Agent + " " + verdict},
+		{"path", home.Pretty(rep.Path)},
+		{"version", rep.Version},
+		{"transport", rep.Transport},
+		{"state", rep.State},
+		{"class", rep.Class},
+		{"detail", rep.Detail},
+		{"reply", rep.Reply},
+		{"next", rep.Next},
+	}
+	for _, l := range lines {
+		if l[1] == "" {
+			continue
+		}
+		name, sep := l[0], "\t"
+		if f.columns > 0 {
+			name, sep = plain.Pad(l[0], 10), " "
+		}
+		if _, err := fmt.Fprintln(f.sys.Out, name+sep+plain.Line(l[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"scv/internal/client"
+	"scv/internal/safe/plain"
+	"scv/internal/wire"
+)
+
+// completionPatience bounds a look at the daemon while a person waits at a half-typed word.
+const completionPatience = 90 * time.Millisecond
+
+func newCompletionCmd(f *factory) *cobra.Command {
+	return &cobra.Command{
+		Use: "completion SHELL", Args: exactly("a shell: bash, zsh, fish or powershell"),
+		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+		Short:     "Print the completion script of a shell",
+		Example:   "  source <(scv completion bash)\n  scv completion fish > ~/.config/fish/completions/scv.fish",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, out := cmd.Root(), f.sys.Out
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(out, true)
+			case "zsh":
+				return root.GenZshCompletion(out)
+			case "fish":
+				return root.GenFishCompletion(out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(out)
+			}
+			return usage("choose from: bash zsh fish powershell", "there is no completion for %q", args[0])
+		},
+	}
+}
+
+// completeJobs offers the jobs that the daemon lists, and nothing when it does not answer at once.
+func (f *factory) completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	view, err := f.glance(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for i := range view.Jobs {
+		job := &view.Jobs[i]
+		out = append(out, shown(view, job)+"\t"+job.State.String()+" "+plain.Line(job.Task))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRuns offers the live runs.
+func (f *factory) completeRuns(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	view, err := f.glance(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for i := range view.Runs {
+		if view.Runs[i].Live {
+			out = append(out, string(view.Runs[i].Handle))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// glance asks a running daemon for the workbench, quickly or not at all.
+func (f *service) glance(ctx context.Context) (*wire.Snapshot, error) {
+	h, err := f.openHome()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionPatience)
+	defer cancel()
+	c, err := client.Dial(ctx, f.target(h), f.peer())
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	st, err := c.Call(ctx, wire.WorkbenchCommand{})
+	if err != nil || st.Workbench == nil {
+		return nil, client.ErrSilent
+	}
+	return st.Workbench, nil
+}

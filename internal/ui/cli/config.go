@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"scv/internal/home"
+	"scv/internal/home/config"
+	"scv/internal/safe/plain"
+)
+
+func newConfigCmd(f *factory) *cobra.Command {
+	return group(&cobra.Command{
+		Use:     "config",
+		Short:   "Show and change the settings",
+		Example: "  scv config show\n  scv config set policy.mode read-only\n  scv config edit",
+	},
+		newConfigShowCmd(f, nil), newConfigPathCmd(f), newConfigGetCmd(f, nil), newConfigSetCmd(f, nil), newConfigEditCmd(f),
+	)
+}
+
+type configShowOptions struct {
+	f    *factory
+	all  bool
+	json jsonFlag
+}
+
+// A setting is one key as --json prints it.
+type setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // TOML; <hidden> for a secret
+	Origin string `json:"origin"`
+	Inert  bool   `json:"inert"` // kept, and does nothing in this version
+}
+
+func newConfigShowCmd(f *factory, runF func(context.Context, *configShowOptions) error) *cobra.Command {
+	opts := &configShowOptions{f: f}
+	cmd := &cobra.Command{
+		Use: "show", Args: exactly(),
+		Short:   "Print what is in force and where it comes from",
+		Example: "  scv config show --all",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runConfigShow(opts)
+		},
+	}
+	cmd.Flags().BoolVarP(&opts.all, "all", "a", false, "keys at their default too")
+	addJSON[setting](cmd, &opts.json)
+	return cmd
+}
+
+func runConfigShow(opts *configShowOptions) error {
+	f := opts.f
+	if opts.json.helps(f.sys.Out) {
+		return nil
+	}
+	h, err := f.openHome()
+	if err != nil {
+		return err
+	}
+	c, err := config.Load(h, f.sys.Environ, config.Overrides{})
+	if err != nil {
+		return err
+	}
+	list := []setting{}
+	for _, s := range c.Settings(opts.all || f.columns > 0 && len(c.Origins) == 0) {
+		list = append(list, setting(s))
+	}
+	if opts.json.on() {
+		return opts.json.print(f.sys.Out, list)
+	}
+	for _, file := range c.Files {
+		state := "not there"
+		if file.Found {
+			state = orElse(file.Mode, "read")
+		}
+		f.say("%s: %s (%s)", file.Layer, home.Pretty(file.Path), state)
+	}
+	rows := make([][]cell, 0, len(list))
+	for _, s := range list {
+		origin := text(s.Origin)
+		if s.Inert {
+			origin = text(s.Origin + ", does nothing here")
+		}
+		rows = append(rows, []cell{text(s.Key), text(s.Value), origin})
+	}
+	if err := f.printTable(f.sys.Out, []column{{name: "KEY"}, {name: "VALUE", shrink: 10}, {name: "FROM", shrink: 10}}, rows); err != nil {
+		return err
+	}
+	for _, p := range c.Warnings {
+		f.say("note: %s", p.Error())
+	}
+	return nil
+}
+
+func newConfigPathCmd(f *factory) *cobra.Command {
+	return &cobra.Command{
+		Use: "path", Args: exactly(), Short: "Print where the file is", Example: "  scv config path",
+		RunE: func(*cobra.Command, []string) error {
+			h, err := f.openHome()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(f.sys.Out, plain.Line(h.ConfigPath()))
+			return err
+		},
+	}
+}
+
+type configGetOptions struct {
+	f    *factory
+	key  string
+	json jsonFlag
+}
+
+func newConfigGetCmd(f *factory, runF func(context.Context, *configGetOptions) error) *cobra.Command {
+	opts := &configGetOptions{f: f}
+	cmd := &cobra.Command{
+		Use: "get KEY", Args: exactly("a key, such as policy.mode"), ValidArgsFunction: completeKeys,
+		Short: "Print one setting", Example: "  scv config get policy.mode",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				opts.key = args[0]
+			}
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runConfigGet(opts)
+		},
+	}
+	addJSON[setting](cmd, &opts.json)
+	return cmd
+}
+
+func runConfigGet(opts *configGetOptions) error {
+	f := opts.f
+	if opts.json.helps(f.sys.Out) {
+		return nil
+	}
+	h, err := f.openHome()
+	if err != nil {
+		return err
+	}
+	c, err := config.Load(h, f.sys.Environ, config.Overrides{})
+	if err != nil {
+		return err
+	}
+	s, ok := c.Setting(opts.key)
+	if !ok {
+		next := "see all of them: scv config show --all"
+		if near := config.Nearest(opts.key, config.Keys()); near != "" {
+			next = "did you mean: scv config get " + near
+		}
+		return &fault{code: exitNotFound, message: fmt.Sprintf("there is no key %q", opts.key), next: next}
+	}
+	if opts.json.on() {
+		return opts.json.print(f.sys.Out, setting(s))
+	}
+	_, err = fmt.Fprintln(f.sys.Out, plain.Line(s.Value))
+	return err
+}
+
+type configSetOptions struct {
+	f          *factory
+	key, value string
+}
+
+func newConfigSetCmd(f *factory, runF func(context.Context, *configSetOptions) error) *cobra.Command {
+	opts := &configSetOptions{f: f}
+	return &cobra.Command{
+		Use: "set KEY VALUE", Args: exactly("a key, such as policy.mode", "a value"), ValidArgsFunction: completeKeys,
+		Short:   "Change one line of the file; comments stay",
+		Example: "  scv config set policy.mode read-only\n  scv config set agents.codex.args \"--search,--verbose\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.key, opts.value = args[0], args[1]
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runConfigSet(opts)
+		},
+	}
+}
+
+func runConfigSet(opts *configSetOptions) error {
+	f := opts.f
+	h, err := f.openHome()
+	if err != nil {
+		return err
+	}
+	if err := config.Set(h, opts.key, opts.value); err != nil {
+		if list := config.Problems(err); len(list) == 1 {
+			return usage(list[0].Fix, "%s: %s", list[0].Key, list[0].Message)
+		}
+		return err
+	}
+	next := "it counts from the daemon's next start: scv restart"
+	if !listening(h) {
+		next = "scv config show"
+	}
+	f.say("%s is set in %s. Next: %s", opts.key, home.Pretty(h.ConfigPath()), next)
+	return nil
+}
+
+func newConfigEditCmd(f *factory) *cobra.Command {
+	return &cobra.Command{
+		Use: "edit", Args: exactly(), Short: "Open the file in $EDITOR, then check it", Example: "  EDITOR=vim scv config edit",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runConfigEdit(cmd.Context(), f) },
+	}
+}
+
+func runConfigEdit(ctx context.Context, f *factory) error {
+	h, err := f.openHome()
+	if err != nil {
+		return err
+	}
+	editor := orElse(orElse(f.env("VISUAL"), f.env("EDITOR")), "vi")
+	path, made, err := config.Ensure(h)
+	if err != nil {
+		return err
+	}
+	if made {
+		f.say("made %s", home.Pretty(path))
+	}
+	// The editor may be a command with flags, as everywhere: the shell splits it, the path is an argument of its own.
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.sys.In, f.sys.Out, f.sys.Err
+	if err := cmd.Run(); err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+			return &fault{code: exitFailed, message: "the editor cannot be started: " + cause(err), next: "EDITOR=nano scv config edit"}
+		}
+		return &fault{code: exitFailed, message: fmt.Sprintf("the editor %q ended with an error (%v); the file is as it left it", editor, err), next: "choose another: EDITOR=nano scv config edit"}
+	}
+	if _, err := config.Load(h, f.sys.Environ, config.Overrides{}); err != nil {
+		return err
+	}
+	f.say("%s is valid. Next: %s", home.Pretty(path), "it counts from the daemon's next start: scv restart")
+	return nil
+}
+
+func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return config.Keys(), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"scv/internal/client"
+	"scv/internal/home"
+	"scv/internal/home/config"
+	"scv/internal/wire"
+)
+
+type jobStartOptions struct {
+	f                    *factory
+	args                 []string
+	agent, model, effort string
+	mode, cwd, file      string
+	wait, quiet          bool
+	timeout              time.Duration
+	json                 jsonFlag
+}
+
+func newJobStartCmd(f *factory, runF func(context.Context, *jobStartOptions) error) *cobra.Command {
+	opts := &jobStartOptions{f: f}
+	cmd := &cobra.Command{
+		Use: "start [PROMPT]", Aliases: []string{"run", "new"}, Args: cobra.ArbitraryArgs,
+		Short: "Start a job and return at once",
+		Long: `Start a job and return at once: it goes on when this terminal closes. The prompt is
+the argument, or a file (--file), or standard input (- or a pipe). One that begins
+with a dash comes after --.`,
+		Example: `  scv jobs start --agent codex "fix the failing test"
+  scv jobs start --agent claude --file task.md --wait
+  git diff | scv jobs start --agent claude -q -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.args = args
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runJobStart(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&opts.agent, "agent", "", "who works: codex, claude or demo")
+	flags.StringVarP(&opts.file, "file", "F", "", "read the prompt from this file")
+	flags.StringVarP(&opts.cwd, "cwd", "C", "", "directory to work in (default: this one)")
+	flags.StringVar(&opts.model, "model", "", "model of the agent")
+	flags.StringVar(&opts.effort, "effort", "", "reasoning effort of the agent")
+	flags.StringVar(&opts.mode, "mode", "", "what it may do unasked: auto, on-risk, always, read-only")
+	flags.BoolVar(&opts.wait, "wait", false, "wait for the end and print the reply")
+	flags.DurationVar(&opts.timeout, "timeout", 0, "with --wait: give up waiting after this time, such as 10m")
+	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id")
+	addJSON[wire.DaemonStatus](cmd, &opts.json)
+	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(config.Served(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(permissionModes(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func permissionModes() []string { return []string{"auto", "on-risk", "always", "read-only"} }
+
+func runJobStart(ctx context.Context, opts *jobStartOptions) error {
+	f := opts.f
+	if opts.json.helps(f.sys.Out) {
+		return nil
+	}
+	cmd, err := opts.command()
+	if err != nil {
+		return err
+	}
+	st, err := f.call(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	if st.WorkbenchJob == nil {
+		return &fault{code: exitFailed, message: "the daemon took the prompt and named no job", next: "look for it: scv jobs"}
+	}
+	if opts.wait {
+		return opts.await(ctx, *st.WorkbenchJob)
+	}
+	return opts.report(st)
+}
+
+// command checks what the daemon would refuse anyway, with better words, and makes the request.
+func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
+	none := wire.WorkbenchStart{}
+	if o.timeout != 0 && !o.wait {
+		return none, usage("add --wait, or leave --timeout out", "--timeout needs --wait")
+	}
+	if o.mode != "" && !wire.PermissionMode(o.mode).Valid() {
+		fix := "choose from: auto on-risk always read-only"
+		if near := config.Nearest(o.mode, permissionModes()); near != "" {
+			fix = "did you mean: --mode " + near
+		}
+		return none, usage(fix, "there is no mode %q", o.mode)
+	}
+	agent, err := o.chooseAgent()
+	if err != nil {
+		return none, err
+	}
+	prompt, err := o.f.prompt(o.args, o.file)
+	if err != nil {
+		return none, err
+	}
+	cwd, err := directory(o.cwd)
+	if err != nil {
+		return none, err
+	}
+	cmd := wire.WorkbenchStart{Workspace: workspace(cwd), Agent: agent, Prompt: prompt, Cwd: &cwd, Key: client.NewKey()}
+	if o.model != "" {
+		cmd.Model = &o.model
+	}
+	if o.effort != "" {
+		cmd.Effort = &o.effort
+	}
+	if o.mode != "" {
+		cmd.Mode = new(wire.PermissionMode(o.mode))
+	}
+	return cmd, nil
+}
+
+// chooseAgent is the named one, or the only real agent that is installed.
+func (o *jobStartOptions) chooseAgent() (string, error) {
+	if o.agent != "" {
+		if !wire.ValidAgentName(o.agent) {
+			return "", usage("list them: scv agents", "%q is no agent's name", o.agent)
+		}
+		return o.agent, nil
+	}
+	var found []string
+	for _, name := range config.Served() {
+		if name == "demo" {
+			continue
+		}
+		if _, err := exec.LookPath(name); err == nil {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", usage("install one (scv agents tells how), or try: scv jobs start --agent demo PROMPT", "no agent was named, and none was found")
+	}
+	return "", usage("name one: --agent "+found[0], "no agent was named, and %s are installed", strings.Join(found, " and "))
+}
+
+// directory resolves where the agent is to work: a directory that is there, by its real path.
+func directory(path string) (string, error) {
+	if path == "" {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", usage("go to one that exists: cd ~   Or name it: --cwd DIR", "the directory that you are in is gone")
+		}
+		path = here
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", usage("go to one that exists: cd ~   Or name it: --cwd DIR", "the directory that you are in is gone")
+	}
+	real, err := filepath.EvalSymlinks(full)
+	if err != nil {
+		return "", usage("make it: mkdir -p "+home.Pretty(full), "there is no directory %s: %s", home.Pretty(full), cause(err))
+	}
+	info, err := os.Stat(real)
+	if err != nil || !info.IsDir() {
+		return "", usage("name a directory: --cwd DIR", "%s is not a directory", home.Pretty(full))
+	}
+	return real, nil
+}
+
+// workspace is the repository that holds a directory, or the directory itself.
+func workspace(cwd string) string {
+	for dir := cwd; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return cwd
+		}
+	}
+}
+
+// report prints the id, and what to do next.
+func (o *jobStartOptions) report(st *wire.DaemonStatus) error {
+	f := o.f
+	if o.json.on() {
+		return o.json.print(f.sys.Out, st)
+	}
+	_, job, ok := st.WorkbenchJob.Split()
+	if !ok {
+		job = wire.JobID(*st.WorkbenchJob)
+	}
+	if _, err := fmt.Fprintln(f.sys.Out, job); err != nil || o.quiet {
+		return err
+	}
+	note := value(st.WorkbenchNote)
+	if note == "" {
+		note = fmt.Sprintf("%s is accepted", job)
+	}
+	f.say("%s. Next: scv jobs log -f %s", trimDot(note), job)
+	return nil
+}
+
+func trimDot(s string) string {
+	for len(s) > 0 && (s[len(s)-1] == '.' || s[len(s)-1] == ' ') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// await waits for the job's end and prints its reply.
+func (o *jobStartOptions) await(ctx context.Context, ref wire.JobRef) error {
+	f := o.f
+	_, job, _ := ref.Split()
+	if !o.quiet {
+		f.say("%s is accepted; waiting for its end. ctrl-C leaves it running", job)
+	}
+	w := &waiter{f: f, want: finalStates}
+	ended, err := w.wait(ctx, o.timeout, []wire.JobRef{ref})
+	if err != nil {
+		return f.waitEnded(ctx, err, string(job))
+	}
+	r, err := f.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := f.printResult(ctx, r, ref, &o.json); err != nil {
+		return err
+	}
+	return status(outcome(ended[0].State, ended[0].Class))
+}

@@ -1,0 +1,31 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// newJobsCmd is the noun jobs; without a verb it lists.
+func newJobsCmd(f *factory) *cobra.Command {
+	list := newJobListCmd(f, nil)
+	cmd := group(&cobra.Command{
+		Use:     "jobs",
+		Aliases: []string{"job"},
+		Short:   "Start, follow and end jobs",
+		Example: `  scv jobs start --agent codex "fix the failing test"
+  scv jobs                       list what runs and what ended lately
+  scv jobs log -f job-3
+  scv jobs wait job-3 && scv jobs result job-3`,
+	},
+		list, newJobStartCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
+		newJobSendCmd(f, nil), newJobCancelCmd(f, nil), newJobDismissCmd(f, nil), newJobEventsCmd(f, nil),
+	)
+	inner := newJobListCmd(f, nil)
+	cmd.Flags().AddFlagSet(inner.Flags())
+	unknown := cmd.RunE
+	cmd.PreRunE = inner.PreRunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknown(cmd, args)
+		}
+		return inner.RunE(cmd, args)
+	}
+	return cmd
+}

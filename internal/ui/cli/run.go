@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"scv/internal/daemon"
+	"scv/internal/home/config"
+)
+
+type runOptions struct {
+	f          *factory
+	background bool
+	policy     string
+	configPath string
+}
+
+func newRunCmd(f *factory, runF func(context.Context, *runOptions) error) *cobra.Command {
+	opts := &runOptions{f: f}
+	cmd := &cobra.Command{
+		Use: "run", Args: exactly(),
+		Short:   "Run the daemon in the foreground",
+		Long:    "Run the daemon in the foreground until ctrl-C or SIGTERM. Jobs go on without it.",
+		Example: "  scv run\n  scv run --policy read-only",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runF != nil {
+				return runF(cmd.Context(), opts)
+			}
+			return runRun(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.policy, "policy", "", "permission mode of all jobs that name none")
+	flags.StringVar(&opts.policy, "approval-policy", "", "upstream's name of --policy")
+	flags.StringVar(&opts.configPath, "config-path", "", "a second configuration file (default $SCV_CONFIG)")
+	flags.BoolVar(&opts.background, "background", false, "write to the home's log instead of standard error")
+	hide(flags, "approval-policy")
+	hide(flags, "background")
+	return cmd
+}
+
+func runRun(ctx context.Context, opts *runOptions) error {
+	opt, err := opts.f.daemonOptions(config.Overrides{Mode: opts.policy, File: opts.configPath})
+	if err != nil {
+		return err
+	}
+	opt.Foreground = !opts.background
+	// A reader of our standard error that goes away must not end the daemon. Caught, not ignored: an ignored signal
+	// would be ignored by every agent too.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	defer signal.Stop(pipes)
+	return daemon.Run(ctx, opt)
+}
+
+// daemonOptions opens the home and loads the settings, all problems at once.
+func (f *service) daemonOptions(o config.Overrides) (daemon.Options, error) {
+	h, err := f.openHome()
+	if err != nil {
+		return daemon.Options{}, err
+	}
+	c, err := config.Load(h, f.sys.Environ, o)
+	if err != nil {
+		return daemon.Options{}, err
+	}
+	return daemon.Options{
+		Home: h, Config: c, Version: f.sys.Version, Exe: f.sys.Exe, Environ: f.daemonEnviron(h), Stderr: f.sys.Err, Now: f.sys.Now,
+	}, nil
+}
