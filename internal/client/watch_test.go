@@ -25,8 +25,9 @@ func states(view *wire.Snapshot) []string {
 	return out
 }
 
-func TestWatchAppliesChangesAndResumes(t *testing.T) {
-	f := newFake(t, func(n int, l *link) {
+// twoLives plays a daemon that loses its client once, and then another daemon in its place.
+func twoLives(t *testing.T) func(n int, l *link) {
+	return func(n int, l *link) {
 		if !l.hello(wire.FeatureWatch) {
 			return
 		}
@@ -59,7 +60,11 @@ func TestWatchAppliesChangesAndResumes(t *testing.T) {
 			l.send(wire.WatchPage{RequestID: id, Epoch: "e2", Generation: 1, Full: true, Workbench: &wire.WorkbenchDelta{Jobs: []wire.Job{job(9, wire.StateIdle)}}})
 			l.drain()
 		}
-	})
+	}
+}
+
+func TestWatchAppliesChangesAndResumes(t *testing.T) {
+	f := newFake(t, twoLives(t))
 	lost := 0
 	f.target.Lost = func(error) error { lost++; return nil }
 	var got [][]string

@@ -54,7 +54,7 @@ func (c *clocks) sent(key string) {
 // due are the moments at which a run does something by itself; a zero time is never.
 type due struct{ ready, leave, cancel, quiet, retry time.Time }
 
-func (r *run) due() (d due) {
+func (r talk) due() (d due) {
 	c, t := &r.clocks, r.c.Timing
 	after := func(from time.Time, wait time.Duration) time.Time {
 		if from.IsZero() {

@@ -44,9 +44,12 @@ func (r *run) reach(ctx context.Context) error {
 	return nil
 }
 
+// A talk is a run whose shim is within reach.
+type talk struct{ *run }
+
 // converse follows a shim that was reached: fold to the end, ask what should be said, say it, wait. It returns nil
 // when the connection is gone, which says nothing about the run.
-func (r *run) converse(ctx context.Context) error {
+func (r talk) converse(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -84,7 +87,7 @@ func (r *run) converse(ctx context.Context) error {
 
 // speak asks what should be written to the agent now and writes it; true means that it was, and that all must be
 // looked at again. One message is on its way at a time: the next is decided when this one is folded.
-func (r *run) speak(ctx context.Context) (bool, error) {
+func (r talk) speak(ctx context.Context) (bool, error) {
 	w := r.c.Hub.Wishes(r.h)
 	if r.mustStop(w) {
 		return false, r.stop(ctx)
@@ -107,7 +110,7 @@ func (r *run) speak(ctx context.Context) (bool, error) {
 }
 
 // mustStop looks at the clocks and at the one wish that needs no agent to understand it.
-func (r *run) mustStop(w row.Wishes) bool {
+func (r talk) mustStop(w row.Wishes) bool {
 	now, d := time.Now(), r.due()
 	if passed(d.quiet, now) {
 		r.sayQuiet()
@@ -123,7 +126,7 @@ func (r *run) mustStop(w row.Wishes) bool {
 
 // wishes are the hub's wishes as a dialect gets them. A turn that has ended is no wish any more, whether the hub has
 // stored that or not.
-func (r *run) wishes(w row.Wishes) (agent.Wishes, error) {
+func (r talk) wishes(w row.Wishes) (agent.Wishes, error) {
 	out := agent.Wishes{Cancel: w.Cancel, Close: w.Close}
 	if w.Turn == nil || r.fold.Ended(w.Turn.Number) {
 		return out, nil
@@ -135,7 +138,7 @@ func (r *run) wishes(w row.Wishes) (agent.Wishes, error) {
 
 // write offers a message to the shim. What it refuses is not decided again before something new was folded, or for
 // want of space, a second passed.
-func (r *run) write(ctx context.Context, m agent.Message) (bool, error) {
+func (r talk) write(ctx context.Context, m agent.Message) (bool, error) {
 	_, seq := r.fold.Read()
 	if r.held == (held{m.Key, seq}) && (r.clocks.retry.IsZero() || time.Now().Before(r.clocks.retry)) {
 		return false, nil
@@ -197,7 +200,7 @@ func (r *run) reason(turn uint32, stopped bool) (fold.Reason, bool) {
 
 // sayQuiet tells once that a running turn has been silent. With a tool call open it is still at work, and only its
 // detail says so; with none it is unknown.
-func (r *run) sayQuiet() {
+func (r talk) sayQuiet() {
 	c := &r.clocks
 	c.said = true
 	since := "no report since " + c.signAt.Local().Format("15:04")

@@ -19,9 +19,12 @@ const (
 	cutDetail  = "SCV ended while it was starting this; nothing was run"
 )
 
+// A farewell is a run whose lock is free.
+type farewell struct{ *run }
+
 // finish sees a run out whose lock is free: the rest of the spool, the end of the log, the last word to the hub, and
 // then nothing raw is left.
-func (r *run) finish(ctx context.Context, life control.Liveness) error {
+func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 	if life.Life != control.LifeEnded {
 		if err := r.sweep(ctx, life); err != nil {
 			return err
@@ -55,7 +58,7 @@ func (r *run) finish(ctx context.Context, life control.Liveness) error {
 }
 
 // stored waits until all that was reported is on disk; for at most the given time when that is not 0.
-func (r *run) stored(most time.Duration) bool {
+func (r farewell) stored(most time.Duration) bool {
 	if r.c.Saved == nil {
 		return false
 	}
@@ -73,7 +76,7 @@ func (r *run) stored(most time.Duration) bool {
 }
 
 // ending is what the hub is told of a run's end.
-func (r *run) ending(end fold.Finish) row.Life {
+func (r farewell) ending(end fold.Finish) row.Life {
 	status := r.fold.Status(end)
 	switch {
 	case status != "lost" && end.Exit != nil:
@@ -97,7 +100,7 @@ func exitSentence(x agent.Exit) string {
 }
 
 // sweep ends what a shim that died may have left behind. After another start of the machine there is nothing.
-func (r *run) sweep(ctx context.Context, life control.Liveness) error {
+func (r farewell) sweep(ctx context.Context, life control.Liveness) error {
 	boot, err := proc.BootID()
 	if err != nil {
 		return err
@@ -117,27 +120,30 @@ func (r *run) sweep(ctx context.Context, life control.Liveness) error {
 
 // stranger reports whether a process that carries the handle belongs to a run of another home: handles are unique in
 // one home only.
-func (r *run) stranger(p proc.Process) bool {
+func (r farewell) stranger(p proc.Process) bool {
 	chain, found, err := proc.Environment(p.PID, "SCV_PARENT")
 	return err == nil && found && !strings.Contains(chain, instance(r.c.Home)+"/")
 }
 
 // clean removes the raw text: all that came of it is stored.
-func (r *run) clean() {
+func (r farewell) clean() {
 	if err := r.root.RemoveAll(control.SpoolName); err != nil {
 		r.log.Warn("a run's spool was not removed", "error", err)
 	}
 }
 
+// A vigil is kept for a run that this build cannot read.
+type vigil struct{ *run }
+
 // watchBlindly keeps a run that this build cannot read: it is unknown, it can be stopped, and its end is seen.
-func (r *run) watchBlindly(ctx context.Context, why error) {
+func (r vigil) watchBlindly(ctx context.Context, why error) {
 	r.unreachable(sentence(why))
 	wait := retry{most: r.c.Timing.Backoff}
 	for ctx.Err() == nil {
 		life, err := control.Probe(r.dir)
 		if err == nil && life.Life != control.LifeHeld {
 			if life.Life != control.LifeEnded {
-				err = r.sweep(ctx, life)
+				err = farewell(r).sweep(ctx, life)
 			}
 			if err == nil {
 				r.report(row.Life{
@@ -159,7 +165,7 @@ func (r *run) watchBlindly(ctx context.Context, why error) {
 	}
 }
 
-func (r *run) untilWokenOrGone(ctx context.Context) {
+func (r vigil) untilWokenOrGone(ctx context.Context) {
 	bounded, cancel := context.WithCancel(ctx)
 	gone := make(chan struct{})
 	var wg sync.WaitGroup

@@ -65,7 +65,7 @@ func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
 	}
 	defer r.letGo()
 	if err := r.prepare(); err != nil && o.Adopt {
-		r.watchBlindly(ctx, err)
+		vigil{r}.watchBlindly(ctx, err)
 		return
 	} else if err != nil {
 		r.notStarted(err)
@@ -83,7 +83,7 @@ func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
 		}
 		r.log.Warn("a run cannot be followed", "error", err)
 		if errors.Is(err, errBlind) || errors.Is(err, fold.ErrUnknownCheckpoint) {
-			r.watchBlindly(ctx, err)
+			vigil{r}.watchBlindly(ctx, err)
 			return
 		}
 		r.unreachable("it cannot be followed, and this is tried again: " + sentence(err))
@@ -97,7 +97,7 @@ func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
 func (r *run) begin(ctx context.Context) bool {
 	var err error
 	if !r.o.Adopt {
-		err = r.start(ctx)
+		err = beginning{r}.start(ctx)
 	} else if r.root, err = r.c.Home.RunRoot(r.h); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true // what it is stays to be seen
 	} else {
@@ -123,7 +123,7 @@ func (r *run) follow(ctx context.Context) error {
 				return err
 			}
 			if life.Life != control.LifeHeld {
-				return r.finish(ctx, life)
+				return farewell{r}.finish(ctx, life)
 			}
 			if err := r.dial(ctx, life); err != nil {
 				if ctx.Err() != nil {
@@ -142,7 +142,7 @@ func (r *run) follow(ctx context.Context) error {
 			}
 			wait.reset()
 		}
-		err := r.converse(ctx)
+		err := talk{r}.converse(ctx)
 		r.hangUp()
 		if err != nil {
 			return err

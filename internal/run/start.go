@@ -21,14 +21,17 @@ import (
 // noteName is the file in a run's directory that keeps what Plan had to remark, so that every fold says it.
 const noteName = "note.txt"
 
+// A beginning is how a run comes to be.
+type beginning struct{ *run }
+
 // start plans the process, makes the run's directory and starts the agent behind a shim. After nil the shim lives or
 // lived, and the spool tells the rest; an error says that nothing was started.
-func (r *run) start(ctx context.Context) error {
+func (r beginning) start(ctx context.Context) error {
 	w := r.c.Hub.Wishes(r.h)
 	if w.Turn == nil || w.Stop || w.Cancel == w.Turn.Number {
 		return errors.New("it was no longer wanted when its turn to start came")
 	}
-	turn, err := r.turnOf(*w.Turn)
+	turn, err := talk(r).turnOf(*w.Turn)
 	if err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func (r *run) start(ctx context.Context) error {
 }
 
 // lay makes the run's directory with the files that the agent finds there.
-func (r *run) lay(launch agent.Launch) (err error) {
+func (r beginning) lay(launch agent.Launch) (err error) {
 	if r.root, err = r.c.Home.CreateRun(r.h); errors.Is(err, fs.ErrExist) {
 		r.root, err = r.c.Home.RunRoot(r.h)
 	}
@@ -79,7 +82,7 @@ func (r *run) lay(launch agent.Launch) (err error) {
 	return nil
 }
 
-func (r *run) place(f agent.File) error {
+func (r beginning) place(f agent.File) error {
 	to, err := r.root.OpenFile(f.Name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -110,7 +113,7 @@ func (r *run) readNote() (string, error) {
 	return string(b[:n]), f.Close()
 }
 
-func (r *run) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnSpec {
+func (r beginning) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnSpec {
 	return control.SpawnSpec{
 		Exe: r.c.Exe, RunDir: r.dir, Argv: launch.Argv,
 		Env: agent.Environment(r.c.Environ, r.kind, launch, r.marks(w)),
@@ -122,7 +125,7 @@ func (r *run) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnSpec {
 }
 
 // marks are the variables by which a run's processes, and what they start, are known (behaviour/jobs.md 11).
-func (r *run) marks(w row.TurnWish) map[string]string {
+func (r beginning) marks(w row.TurnWish) map[string]string {
 	chain := instance(r.c.Home) + "/" + string(w.Session) + "/" + string(r.h)
 	if above := r.environ("SCV_PARENT"); above != "" {
 		chain = above + ";" + chain
@@ -140,7 +143,7 @@ func instance(h *home.Home) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-func (r *run) environ(name string) string {
+func (r beginning) environ(name string) string {
 	for _, entry := range r.c.Environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
@@ -150,7 +153,7 @@ func (r *run) environ(name string) string {
 }
 
 // turnOf makes an agent's turn of a wish, with the prompt as the owner gave it.
-func (r *run) turnOf(w row.TurnWish) (agent.Turn, error) {
+func (r talk) turnOf(w row.TurnWish) (agent.Turn, error) {
 	prompt := w.Prompt
 	if w.Private {
 		var ok bool

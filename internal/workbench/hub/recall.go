@@ -1,0 +1,109 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// errArchive says that what was asked for is not in memory.
+var errArchive = errors.New("not in memory")
+
+func notFound(ref wire.JobRef) *wire.Error {
+	return wire.Refuse(wire.ReasonNotFound, "scv jobs list", "There is no job %s.", ref)
+}
+
+func over(j *row.Job) *wire.Error {
+	return wire.Refuse(wire.ReasonConflict, "scv jobs result "+string(j.Job.Job), "%s has ended already: it is %s.", j.Job.Job, j.State)
+}
+
+// recallJob fetches a job that is not in memory; one that was dismissed is not found.
+func (h *Hub) recallJob(ref wire.JobRef, session wire.SessionID, id wire.JobID) (row.Job, error) {
+	a, ok := h.o.Journal.(Archive)
+	if !ok {
+		return row.Job{}, notFound(ref)
+	}
+	j, found, err := a.Job(h.ctx, session, id)
+	if err != nil {
+		return row.Job{}, fmt.Errorf("look for %s in the ledger: %w", ref, err)
+	}
+	if !found || j.Dismissed {
+		return row.Job{}, notFound(ref)
+	}
+	return j, nil
+}
+
+// recallConversation brings a conversation back into memory: nothing is forgotten because it was idle (U21).
+func (h *Hub) recallConversation(session wire.SessionID, id wire.ConversationID) error {
+	unknown := wire.Refuse(wire.ReasonNotFound, "scv jobs list", "There is no conversation %s in session %s.", id, session)
+	a, ok := h.o.Journal.(Archive)
+	if !ok {
+		return unknown
+	}
+	c, found, err := a.Conversation(h.ctx, session, id)
+	if err != nil {
+		return fmt.Errorf("look for %s in the ledger: %w", id, err)
+	}
+	if !found {
+		return unknown
+	}
+	s, found, err := a.Session(h.ctx, session)
+	if err != nil {
+		return fmt.Errorf("look for the session of %s in the ledger: %w", id, err)
+	}
+	return h.ask(func() error {
+		if found {
+			h.m.addSession(s)
+		}
+		h.m.addConversation(c)
+		return nil
+	})
+}
+
+// guest is a job of the archive that is in memory for one change; it is on no list.
+func (m *model) guest(old row.Job) *job {
+	if j := m.jobs[old.Job.Job]; j != nil {
+		return j
+	}
+	var c *conversation
+	if old.Conversation != nil {
+		c = m.convs[*old.Conversation]
+	}
+	if c == nil {
+		c = &conversation{m: m, session: &session{m: m}}
+	}
+	c.jobs++
+	j := &job{m: m, row: old, conv: c}
+	m.jobs[old.Job.Job] = j
+	return j
+}
+
+func (m *model) addSession(s row.Session) *session {
+	if old := m.sessions[s.ID]; old != nil {
+		return old
+	}
+	n := &session{m: m, row: s}
+	n.row.Live, n.row.State = true, wire.StateIdle
+	m.sessions[s.ID] = n
+	m.rev = max(m.rev, s.Rev)
+	m.mark(&n.entry, entry{session: n})
+	return n
+}
+
+func (m *model) addConversation(c row.Conversation) *conversation {
+	if old := m.convs[c.ID]; old != nil {
+		return old
+	}
+	s := m.sessions[c.Session]
+	if s == nil {
+		s = m.addSession(row.Session{Session: wire.Session{ID: c.Session, Label: sessionLabel, Workspace: c.Cwd}, CreatedUnixSeconds: unix(m.now())})
+		s.touch()
+	}
+	n := &conversation{m: m, row: c, session: s}
+	s.convs++
+	m.convs[c.ID] = n
+	m.rev = max(m.rev, c.Rev)
+	return n
+}

@@ -1,0 +1,159 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// reads are the queries that Store and Reader share.
+type reads struct{ db *sql.DB }
+
+// one decodes the body that a query finds; false when it finds none.
+func one[T any](ctx context.Context, db *sql.DB, what, query string, args ...any) (v T, found bool, err error) {
+	var body string
+	err = db.QueryRowContext(ctx, query, args...).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return v, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(body), &v)
+	}
+	if err != nil {
+		return v, false, fmt.Errorf("read %s: %w", what, err)
+	}
+	return v, true, nil
+}
+
+// many decodes every body that a query finds.
+func many[T any](ctx context.Context, db *sql.DB, what, query string, args ...any) (all []T, err error) {
+	err = scanAll(ctx, db, func(scan func(...any) error) error {
+		var body sql.RawBytes
+		if err := scan(&body); err != nil {
+			return err
+		}
+		var v T
+		if err := json.Unmarshal(body, &v); err != nil {
+			return err
+		}
+		all = append(all, v)
+		return nil
+	}, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	return all, nil
+}
+
+func (r reads) job(ctx context.Context, session wire.SessionID, id wire.JobID) (row.Job, bool, error) {
+	n := id.Number()
+	if n == 0 || n > math.MaxInt64 {
+		return row.Job{}, false, nil
+	}
+	j, found, err := one[row.Job](ctx, r.db, "job", getJob, int64(n))
+	if err != nil || !found || j.Session != session {
+		return row.Job{}, false, err
+	}
+	return j, true, nil
+}
+
+func (r reads) jobs(ctx context.Context, before uint64, limit int) ([]row.Job, error) {
+	if before == 0 || before > math.MaxInt64 {
+		before = math.MaxInt64
+	}
+	return many[row.Job](ctx, r.db, "jobs", listedJobs, int64(before), max(limit, 0))
+}
+
+func (r reads) result(ctx context.Context, id wire.JobID) (row.Result, bool, error) {
+	var out row.Result
+	err := r.db.QueryRowContext(ctx, getResult, int64(id.Number())).Scan(&out.Reply, &out.Error)
+	if errors.Is(err, sql.ErrNoRows) {
+		return out, false, nil
+	}
+	if err != nil {
+		return out, false, fmt.Errorf("read a result: %w", err)
+	}
+	return out, true, nil
+}
+
+// recent is what is unfinished, and the newest of what is not.
+func (r reads) recent(ctx context.Context, l *row.Loaded) (err error) {
+	if l.Jobs, err = many[row.Job](ctx, r.db, "unfinished jobs", openJobs); err != nil {
+		return err
+	}
+	finished, err := many[row.Job](ctx, r.db, "finished jobs", finishedJobs, int64(math.MaxInt64), wire.MaxFinishedJobs)
+	if err != nil {
+		return err
+	}
+	l.Jobs = append(l.Jobs, finished...)
+	if l.Runs, err = many[row.Run](ctx, r.db, "live runs", liveRuns); err != nil {
+		return err
+	}
+	ended, err := many[row.Run](ctx, r.db, "ended runs", endedRuns, wire.MaxEndedRuns)
+	if err != nil {
+		return err
+	}
+	l.Runs = append(l.Runs, ended...)
+	return nil
+}
+
+// around adds the conversations and sessions that the jobs and runs name.
+func (r reads) around(ctx context.Context, l *row.Loaded) (err error) {
+	convs := map[wire.ConversationID]bool{}
+	for i := range l.Jobs {
+		convs[wire.ConversationID(optional(l.Jobs[i].Conversation))] = true
+	}
+	for i := range l.Runs {
+		convs[wire.ConversationID(optional(l.Runs[i].Conversation))] = true
+	}
+	names, err := encode(slices.Collect(maps.Keys(convs)))
+	if err != nil {
+		return err
+	}
+	if l.Conversations, err = many[row.Conversation](ctx, r.db, "conversations", namedConversations, names); err != nil {
+		return err
+	}
+	sessions := map[wire.SessionID]bool{}
+	for i := range l.Conversations {
+		sessions[l.Conversations[i].Session] = true
+	}
+	if names, err = encode(slices.Collect(maps.Keys(sessions))); err != nil {
+		return err
+	}
+	l.Sessions, err = many[row.Session](ctx, r.db, "sessions", namedSessions, names)
+	return err
+}
+
+// Load reads what a start needs: its cost grows with what is live, not with what was ever done.
+func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
+	r := reads{s.db}
+	l := row.Loaded{HomeID: s.id, Starts: s.starts, Counters: s.counters, Prompts: map[wire.JobID]row.Prompt{}}
+	if err := r.recent(ctx, &l); err != nil {
+		return l, plain("load the ledger", err)
+	}
+	if err := r.around(ctx, &l); err != nil {
+		return l, plain("load the ledger", err)
+	}
+	err := scanAll(ctx, s.db, func(scan func(...any) error) error {
+		var n int64
+		var text string
+		if err := scan(&n, &text); err != nil {
+			return err
+		}
+		l.Prompts[wire.NewJobID(uint64(n))] = row.Prompt{Text: text}
+		return nil
+	}, openPrompts)
+	if err != nil {
+		return l, plain("load the ledger", err)
+	}
+	s.dropPrivate(l.Jobs)
+	return l, nil
+}

@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// errShut is what a read gets after Close.
+var errShut = errors.New("the ledger is closed")
+
+// reader returns the reading side, connected on first use: it sees what is committed while the writer writes, and its
+// memory goes back when nobody reads for a while.
+func (s *Store) reader() (reads, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return reads{}, errShut
+	}
+	if s.read == nil {
+		db, err := sql.Open("sqlite", readerDSN(s.home.LedgerPath()))
+		if err != nil {
+			return reads{}, fmt.Errorf("open the ledger for reading: %w", err)
+		}
+		db.SetMaxOpenConns(2)
+		db.SetMaxIdleConns(1)
+		db.SetConnMaxIdleTime(30 * time.Second)
+		s.read = db
+	}
+	return reads{s.read}, nil
+}
+
+// Job returns a job, also a dismissed one; false when there is none of that name.
+func (s *Store) Job(ctx context.Context, session wire.SessionID, id wire.JobID) (row.Job, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Job{}, false, err
+	}
+	return r.job(ctx, session, id)
+}
+
+// JobByKey returns the job that a client's key made, also a dismissed one.
+func (s *Store) JobByKey(ctx context.Context, key string) (row.Job, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Job{}, false, err
+	}
+	return one[row.Job](ctx, r.db, "job", getJobByKey, key)
+}
+
+// Conversation returns a conversation of a session.
+func (s *Store) Conversation(ctx context.Context, session wire.SessionID, id wire.ConversationID) (row.Conversation, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Conversation{}, false, err
+	}
+	c, found, err := one[row.Conversation](ctx, r.db, "conversation", getConversation, string(id))
+	if c.Session != session {
+		found = false
+	}
+	return c, found, err
+}
+
+// Session returns a session.
+func (s *Store) Session(ctx context.Context, id wire.SessionID) (row.Session, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Session{}, false, err
+	}
+	return one[row.Session](ctx, r.db, "session", getSession, string(id))
+}
+
+// Jobs returns at most limit jobs with a number below beforeNum (0: from the newest), newest first, without dismissed
+// ones. The last one's Num is the next page's beforeNum.
+func (s *Store) Jobs(ctx context.Context, beforeNum uint64, limit int) ([]row.Job, error) {
+	r, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	return r.jobs(ctx, beforeNum, limit)
+}
+
+// Result returns what a finished job left, whole; false when it left nothing or is not finished.
+func (s *Store) Result(ctx context.Context, id wire.JobID) (row.Result, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Result{}, false, err
+	}
+	return r.result(ctx, id)
+}
+
+// Prompt returns a job's prompt, masked and whole.
+func (s *Store) Prompt(ctx context.Context, id wire.JobID) (string, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return "", false, err
+	}
+	return r.prompt(ctx, id)
+}
+
+func (r reads) prompt(ctx context.Context, id wire.JobID) (text string, found bool, err error) {
+	err = r.db.QueryRowContext(ctx, getPrompt, int64(id.Number())).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("read a prompt: %w", err)
+	}
+	return text, true, nil
+}
+
+// Original returns a job's prompt as the owner wrote it: the private copy, which exists only when masking changed it
+// and the job can still run. A job without one is fs.ErrNotExist, and its masked prompt is then the original.
+func (s *Store) Original(id wire.JobID) (string, error) {
+	data, err := s.home.Root().ReadFile(s.home.PrivateName(id))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("the original prompt of %s is not kept: %w", id, err)
+		}
+		return "", fmt.Errorf("read the original prompt of %s: %w", id, err)
+	}
+	return string(data), nil
+}

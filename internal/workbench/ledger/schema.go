@@ -1,0 +1,50 @@
+package ledger
+
+// schema is layout 1, step 1. Columns beside body hold only what is looked for; the rest of a row is its JSON. The
+// partial indexes make a start cost what is live, not what was ever done.
+const schema = `
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS conversation (id TEXT PRIMARY KEY, session TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS job (
+	num INTEGER PRIMARY KEY, session TEXT NOT NULL, conversation TEXT NOT NULL, key TEXT,
+	open INTEGER NOT NULL, dismissed INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job(key) WHERE key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS job_open ON job(num) WHERE open = 1;
+CREATE INDEX IF NOT EXISTS job_listed ON job(num) WHERE dismissed = 0;
+CREATE TABLE IF NOT EXISTS prompt (num INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS result (num INTEGER PRIMARY KEY, reply TEXT NOT NULL, error TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS run (
+	handle TEXT PRIMARY KEY, conversation TEXT NOT NULL, live INTEGER NOT NULL, ended INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS run_live ON run(handle) WHERE live = 1;
+CREATE INDEX IF NOT EXISTS run_ended ON run(ended, handle) WHERE live = 0;
+`
+
+const (
+	putMeta         = `INSERT INTO meta(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = ?2`
+	putSession      = `INSERT INTO session(id, body) VALUES(?1, ?2) ON CONFLICT(id) DO UPDATE SET body = ?2`
+	putConversation = `INSERT INTO conversation(id, session, body) VALUES(?1, ?2, ?3) ON CONFLICT(id) DO UPDATE SET session = ?2, body = ?3`
+	putJob          = `INSERT INTO job(num, session, conversation, key, open, dismissed, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT(num) DO UPDATE SET session = ?2, conversation = ?3, key = ?4, open = ?5, dismissed = ?6, body = ?7`
+	putPrompt = `INSERT INTO prompt(num, body) VALUES(?1, ?2) ON CONFLICT(num) DO UPDATE SET body = ?2`
+	putResult = `INSERT INTO result(num, reply, error) VALUES(?1, ?2, ?3) ON CONFLICT(num) DO UPDATE SET reply = ?2, error = ?3`
+	putRun    = `INSERT INTO run(handle, conversation, live, ended, body) VALUES(?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT(handle) DO UPDATE SET conversation = ?2, live = ?3, ended = ?4, body = ?5`
+)
+
+const (
+	getJob             = `SELECT body FROM job WHERE num = ?1`
+	getJobByKey        = `SELECT body FROM job WHERE key = ?1`
+	getSession         = `SELECT body FROM session WHERE id = ?1`
+	getConversation    = `SELECT body FROM conversation WHERE id = ?1`
+	getResult          = `SELECT reply, error FROM result WHERE num = ?1`
+	getPrompt          = `SELECT body FROM prompt WHERE num = ?1`
+	openJobs           = `SELECT body FROM job WHERE open = 1 ORDER BY num`
+	finishedJobs       = `SELECT body FROM job WHERE dismissed = 0 AND open = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
+	listedJobs         = `SELECT body FROM job WHERE dismissed = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
+	liveRuns           = `SELECT body FROM run WHERE live = 1`
+	endedRuns          = `SELECT body FROM run WHERE live = 0 ORDER BY ended DESC, handle DESC LIMIT ?1`
+	namedConversations = `SELECT body FROM conversation WHERE id IN (SELECT value FROM json_each(?1))`
+	namedSessions      = `SELECT body FROM session WHERE id IN (SELECT value FROM json_each(?1))`
+	openPrompts        = `SELECT job.num, prompt.body FROM job JOIN prompt ON prompt.num = job.num WHERE job.open = 1`
+)
