@@ -11,27 +11,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"scv/internal/testkit/need"
 )
 
-// mounted gives a small file system of its own; it needs root.
-func mounted(t *testing.T, options string) string {
+// mounted gives a small file system of its own, under a short path.
+func mounted(t *testing.T, size string) string {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("mounting a file system needs root")
-	}
 	dir, err := os.MkdirTemp("/tmp", "scv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("a file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	need.Disk(t, dir, size)
 	return dir
 }
 
@@ -59,7 +51,7 @@ func sentence(t *testing.T, what string, code int, errs, want string) {
 }
 
 func TestE34_HomeOnAFullDisk(t *testing.T) {
-	disk := mounted(t, "size=64k,nr_inodes=64")
+	disk := mounted(t, "64k,nr_inodes=64")
 	if err := os.WriteFile(filepath.Join(disk, "fill"), bytes.Repeat([]byte("x"), 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("fill the disk: %v", err)
 	}
@@ -74,7 +66,7 @@ func TestE34_HomeOnAFullDisk(t *testing.T) {
 }
 
 func TestE34_HomeThatIsReadOnly(t *testing.T) {
-	disk := mounted(t, "size=16m")
+	disk := mounted(t, "16m")
 	home := filepath.Join(disk, "h")
 	if code, out, errs := scv(t, home, "jobs", "start", "--agent", "demo", "--wait", "@@say:kept"); code != 0 || out != "kept\n" {
 		t.Fatalf("a job: code %d, %q, %q", code, out, errs)
@@ -82,9 +74,7 @@ func TestE34_HomeThatIsReadOnly(t *testing.T) {
 	if code, _, errs := scv(t, home, "stop", "--all"); code != 0 {
 		t.Fatalf("stop: code %d, %q", code, errs)
 	}
-	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	need.Remount(t, disk, "ro")
 	for _, args := range [][]string{{"start"}, {"jobs", "start", "--agent", "demo", "quick"}, {"run"}, {"config", "set", "policy.mode", "auto"}} {
 		code, _, errs := scv(t, home, args...)
 		sentence(t, strings.Join(args, " "), code, errs, "read-only file system")

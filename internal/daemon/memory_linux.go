@@ -2,18 +2,29 @@ package daemon
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"strconv"
+	"sync"
 )
 
 // freeMemory is how many bytes the system could give to new processes, or false when it cannot tell.
 func freeMemory() (uint64, bool) {
-	data, err := os.ReadFile("/proc/meminfo")
+	f, err := meminfo()
 	if err != nil {
 		return 0, false
 	}
-	return parseMeminfo(data)
+	data := make([]byte, 8<<10) // the line that counts is the third
+	n, err := f.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, false
+	}
+	return parseMeminfo(data[:n])
 }
+
+// meminfo is opened once for the life of the process: each job asks.
+var meminfo = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/meminfo") })
 
 func parseMeminfo(data []byte) (uint64, bool) {
 	for line := range bytes.Lines(data) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"scv/internal/home"
+	"scv/internal/testkit/need"
 	"scv/internal/wire"
 )
 
@@ -154,9 +155,7 @@ func TestT16_HomeOfOthersIsRefused(t *testing.T) {
 }
 
 func TestT16_HomeOfAnotherUserIsRefused(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("giving a directory to another user needs root")
-	}
+	need.Root(t)
 	dir := t.TempDir()
 	if err := os.Chown(dir, 12345, -1); err != nil {
 		t.Fatal(err)

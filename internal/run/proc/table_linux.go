@@ -10,20 +10,23 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
 // maxEnviron is how much of a process's environment is looked at, in bytes.
 const maxEnviron = 4 << 20
 
-// BootID names the current start of the machine.
-func BootID() (string, error) {
+// BootID names the current start of the machine. It is read once: no process outlives a start.
+func BootID() (string, error) { return bootID() }
+
+var bootID = sync.OnceValues(func() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", fmt.Errorf("read boot id: %w", err)
 	}
 	return strings.TrimSpace(string(b)), nil
-}
+})
 
 // Lookup is the entry of pid in the process table; ErrGone when there is none.
 func Lookup(pid int) (Process, error) {

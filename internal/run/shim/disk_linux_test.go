@@ -3,11 +3,11 @@ package shim_test
 import (
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"scv/internal/run/control"
 	"scv/internal/run/spool"
+	"scv/internal/testkit/need"
 )
 
 // S10: on a full disk the agent waits, nothing is dropped, and the run goes on by itself when there is room.
@@ -16,14 +16,7 @@ func TestS10_FullDisk(t *testing.T) {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("none", s.dir, "tmpfs", 0, "size=1m,mode=0700"); err != nil {
-		t.Skipf("SKIP: a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(s.dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	need.Disk(t, s.dir, "1m")
 	s.spawn.Spec.Timing.SegmentBytes = 256 << 10
 	s.start()
 	l, _ := s.dial()
@@ -41,9 +34,7 @@ func TestS10_FullDisk(t *testing.T) {
 	out := text(f.seen, spool.KindOut)
 	last := f.seen[len(f.seen)-1]
 	f.seen = nil
-	if err := syscall.Mount("none", s.dir, "tmpfs", syscall.MS_REMOUNT, "size=30m,mode=0700"); err != nil {
-		t.Fatal(err)
-	}
+	need.Remount(t, s.dir, "size=30m")
 	end := s.end()
 	if end.Life != control.LifeEnded || end.Exit.Code != 9 {
 		t.Fatalf("%s %+v", end.Life, end.Exit)

@@ -114,8 +114,17 @@ func TestWidths(t *testing.T) {
 		cells int
 		want  string
 	}{
-		{"abcdef", 6, "abcdef"}, {"abcdefg", 6, "abcd.."}, {"abc", 2, ".."}, {"abc", 1, "."}, {"abc", 0, ""}, {"abc", -3, ""},
-		{"漢字漢字", 8, "漢字漢字"}, {"漢字漢字", 7, "漢字.."}, {"漢字漢字", 5, "漢.."}, {"a漢字", 4, "a.."}, {"e\u0301e\u0301e\u0301e\u0301", 3, "e\u0301.."},
+		{"abcdef", 6, "abcdef"},
+		{"abcdefg", 6, "abcd.."},
+		{"abc", 2, ".."},
+		{"abc", 1, "."},
+		{"abc", 0, ""},
+		{"abc", -3, ""},
+		{"漢字漢字", 8, "漢字漢字"},
+		{"漢字漢字", 7, "漢字.."},
+		{"漢字漢字", 5, "漢.."},
+		{"a漢字", 4, "a.."},
+		{"e\u0301e\u0301e\u0301e\u0301", 3, "e\u0301.."},
 	} {
 		if got := Truncate(c.s, c.cells); got != c.want {
 			t.Errorf("Truncate(%q, %d) = %q, want %q", c.s, c.cells, got, c.want)
@@ -132,8 +141,15 @@ func TestFirstLine(t *testing.T) {
 		runes int
 		want  string
 	}{
-		{"", 10, ""}, {"\n \t\n", 10, ""}, {"\r\n  fix it  \nmore", 80, "fix it"}, {"one two three four", 9, "one two.."}, {"one two three", 10, "one two.."},
-		{"漢字漢字漢字", 4, "漢字.."}, {"abc", 2, ".."}, {"abc", 0, ""}, {"\x1b[1mbold\x1b[0m", 80, "bold"},
+		{"", 10, ""},
+		{"\n \t\n", 10, ""},
+		{"\r\n  fix it  \nmore", 80, "fix it"},
+		{"one two three four", 9, "one two.."},
+		{"one two three", 10, "one two.."},
+		{"漢字漢字漢字", 4, "漢字.."},
+		{"abc", 2, ".."},
+		{"abc", 0, ""},
+		{"\x1b[1mbold\x1b[0m", 80, "bold"},
 		{"\x1b[0m\n\u200b\nx", 80, "⟨U+200B⟩"},
 	} {
 		if got := FirstLine(c.s, c.runes); got != c.want {

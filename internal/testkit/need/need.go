@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -52,14 +51,6 @@ func Program(t testing.TB, name string) string {
 		missing(t, "no "+name+" in PATH")
 	}
 	return path
-}
-
-// Linux skips a test of what only Linux has.
-func Linux(t testing.TB) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("this test is about Linux")
-	}
 }
 
 // Shared returns a folder of the reference pages, such as protocol/vectors. They stand beside the repository, or where
