@@ -65,18 +65,11 @@ func versionCPU(ctx context.Context, exe string) (string, error) {
 	return fmt.Sprintf("%.1fx (%v against %v)", float64(ours)/float64(git), ours, git), nil
 }
 
-func listWall(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if err := l.fill(ctx, 1000); err != nil {
-		return "", err
-	}
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
+func listWall(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 1000, func(l *lab) (string, error) { return l.listWall(ctx) })
+}
+
+func (l *lab) listWall(ctx context.Context) (string, error) {
 	wall := func(c cost) time.Duration { return c.wall }
 	ours, plain, err := interleave(60, wall,
 		func() *exec.Cmd { return l.command(ctx, "jobs", "list") },

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"scv/internal/client"
 	"scv/internal/wire"
 )
 
@@ -48,7 +47,7 @@ func startTimes(ctx context.Context, exe string, records int) (took time.Duratio
 
 // snapshots asks n times for the workbench on one connection.
 func (l *lab) snapshots(ctx context.Context, n int) ([]time.Duration, error) {
-	conn, err := client.Dial(ctx, l.target(), l.target().Client)
+	conn, err := l.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,18 +63,11 @@ func (l *lab) snapshots(ctx context.Context, n int) ([]time.Duration, error) {
 	return all, nil
 }
 
-func snapshotTime(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if err := l.fill(ctx, 1000); err != nil {
-		return "", err
-	}
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
+func snapshotTime(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 1000, func(l *lab) (string, error) { return l.snapshotTime(ctx) })
+}
+
+func (l *lab) snapshotTime(ctx context.Context) (string, error) {
 	if _, err := l.snapshots(ctx, 50); err != nil {
 		return "", err
 	}
@@ -154,7 +146,7 @@ func (l *lab) resident(ctx context.Context, records int) ([]string, error) {
 
 // live starts n runs that say one word and then nothing.
 func (l *lab) live(ctx context.Context, n int) error {
-	conn, err := client.Dial(ctx, l.target(), l.target().Client)
+	conn, err := l.dial(ctx)
 	if err != nil {
 		return err
 	}

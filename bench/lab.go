@@ -38,6 +38,27 @@ func newLab(exe string) (*lab, error) {
 	return l, os.WriteFile(filepath.Join(l.home, "config.toml"), []byte(config), 0o600)
 }
 
+// inLab measures in a fresh home with so many recorded jobs and a running daemon.
+func inLab(ctx context.Context, exe string, records int, measure func(l *lab) (string, error)) (got string, err error) {
+	l, err := newLab(exe)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, l.remove(context.WithoutCancel(ctx))) }()
+	if err := l.fill(ctx, records); err != nil {
+		return "", err
+	}
+	if _, err := l.start(ctx); err != nil {
+		return "", err
+	}
+	return measure(l)
+}
+
+// dial is a connection of its own to the lab's daemon.
+func (l *lab) dial(ctx context.Context) (*client.Conn, error) {
+	return client.Dial(ctx, l.target(), l.target().Client)
+}
+
 func (l *lab) target() client.Target {
 	return client.Target{Socket: filepath.Join(l.home, "state", "server.sock"), Client: wire.PeerInfo{Name: "scv-bench", Version: "1"}}
 }
@@ -65,7 +86,7 @@ func (l *lab) start(ctx context.Context) (time.Duration, error) {
 	}
 	l.daemon = c
 	for {
-		conn, err := client.Dial(ctx, l.target(), l.target().Client)
+		conn, err := l.dial(ctx)
 		if err == nil {
 			_, err = conn.Call(ctx, wire.WorkbenchCommand{})
 			took := time.Since(begin)
@@ -162,7 +183,7 @@ func switches(pid int) (uint64, error) {
 	return sum, nil
 }
 
-// shims are the processes that serve this home's runs.
+// shims are the processes that serve this home's runs: they work in their run's directory.
 func (l *lab) shims() ([]int, error) {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -171,30 +192,18 @@ func (l *lab) shims() ([]int, error) {
 	var pids []int
 	for _, f := range all {
 		data, err := os.ReadFile(f)
-		if err != nil || !strings.HasPrefix(string(data), "agent-shim ") {
-			continue
+		if err != nil || !strings.HasPrefix(string(data), "agent-shim") {
+			continue // gone, or something else
 		}
 		var pid int
 		if _, err := fmt.Sscanf(f, "/proc/%d/cmdline", &pid); err != nil {
-			continue
+			return nil, err
 		}
-		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err == nil && strings.Contains(string(env)+string(data), l.home) || l.owns(pid) {
+		if dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && strings.HasPrefix(dir, l.home) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids, nil
-}
-
-// owns looks at a shim's open files: its spec.json lies in this home.
-func (l *lab) owns(pid int) bool {
-	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(links, func(f string) bool {
-		to, err := os.Readlink(f)
-		return err == nil && strings.HasPrefix(to, l.home)
-	})
 }
 
 // quantile of durations, from 0 to 1; the slice is sorted.

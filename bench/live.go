@@ -13,18 +13,11 @@ import (
 	"scv/internal/wire"
 )
 
-func idleCost(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if err := l.fill(ctx, 1000); err != nil {
-		return "", err
-	}
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
+func idleCost(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 1000, func(l *lab) (string, error) { return l.idleCost(ctx) })
+}
+
+func (l *lab) idleCost(ctx context.Context) (string, error) {
 	if err := l.live(ctx, 10); err != nil {
 		return "", err
 	}
@@ -37,7 +30,7 @@ func idleCost(ctx context.Context, exe string) (got string, err error) {
 	if err != nil {
 		return "", err
 	}
-	time.Sleep(15 * time.Second) // start-up's own timers and the collector's last round
+	time.Sleep(90 * time.Second) // until idle connections to the ledger and the collector have had their last round
 	before, err := countAll(append(pids, l.daemon.Process.Pid))
 	if err != nil {
 		return "", err
@@ -68,16 +61,12 @@ func countAll(pids []int) (map[int]uint64, error) {
 }
 
 // lineLatency compares the time of a frame, as the shim stamped it, with the arrival of its event at a follower.
-func lineLatency(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
-	conn, err := client.Dial(ctx, l.target(), l.target().Client)
+func lineLatency(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 0, func(l *lab) (string, error) { return l.lineLatency(ctx) })
+}
+
+func (l *lab) lineLatency(ctx context.Context) (string, error) {
+	conn, err := l.dial(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -112,16 +101,12 @@ func lineLatency(ctx context.Context, exe string) (got string, err error) {
 	return fmt.Sprintf("%.1f / %.1f ms (%d lines; times of frames are whole ms)", ms(quantile(all, 0.5)), ms(quantile(all, 0.95)), len(all)), nil
 }
 
-func trivialJob(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
-	conn, err := client.Dial(ctx, l.target(), l.target().Client)
+func trivialJob(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 0, func(l *lab) (string, error) { return l.trivialJob(ctx) })
+}
+
+func (l *lab) trivialJob(ctx context.Context) (string, error) {
+	conn, err := l.dial(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -149,18 +134,11 @@ func trivialJob(ctx context.Context, exe string) (got string, err error) {
 	return fmt.Sprintf("%.1f ms (p95 %.1f)", ms(quantile(all, 0.5)), ms(quantile(all, 0.95))), nil
 }
 
-func deafClients(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if err := l.fill(ctx, 1000); err != nil {
-		return "", err
-	}
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
+func deafClients(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 1000, func(l *lab) (string, error) { return l.deafClients(ctx) })
+}
+
+func (l *lab) deafClients(ctx context.Context) (string, error) {
 	if _, err := l.snapshots(ctx, 20); err != nil {
 		return "", err
 	}
@@ -206,15 +184,11 @@ func (l *lab) deaf(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-func shimMemory(ctx context.Context, exe string) (got string, err error) {
-	l, err := newLab(exe)
-	if err != nil {
-		return "", err
-	}
-	defer closing(ctx, l, &err)
-	if _, err := l.start(ctx); err != nil {
-		return "", err
-	}
+func shimMemory(ctx context.Context, exe string) (string, error) {
+	return inLab(ctx, exe, 0, func(l *lab) (string, error) { return l.shimMemory(ctx) })
+}
+
+func (l *lab) shimMemory(ctx context.Context) (string, error) {
 	if err := l.live(ctx, 50); err != nil {
 		return "", err
 	}

@@ -44,6 +44,9 @@ func Run(ctx context.Context, opt Options) error {
 		return err
 	}
 	defer closeLog()
+	if err := leaveInherited(opt.Foreground); err != nil {
+		log.Warn("descriptors of the starting program may be kept open", "error", err)
+	}
 	sock, err := listen(opt.Home)
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func (r beginning) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnS
 		Env: agent.Environment(r.c.Environ, r.kind, launch, r.marks(w)),
 		Spec: control.Spec{
 			Run: string(r.h), Session: string(w.Session), Job: string(w.Job), Conversation: string(r.o.Conversation.ID),
-			Home: r.c.HomeID, Binary: r.c.Version, Cwd: w.Cwd, Stdin: control.StdinPipe, Socket: r.c.Home.CtlSocket(r.h),
+			Home: r.c.HomeID, Binary: r.c.Version, Argv: []string{r.c.Mask().Text(launch.Argv[0])}, Cwd: w.Cwd, Stdin: control.StdinPipe, Socket: r.c.Home.CtlSocket(r.h),
 		},
 	}
 }

@@ -102,6 +102,7 @@ func lockedSpec(s SpawnSpec) (*os.File, error) {
 	}
 	spec := s.Spec
 	spec.Version, spec.Boot, spec.CreatedUnix = Protocol, boot, time.Now().UnixNano()
+	spec.OOMScore = proc.OOMScore()
 	if len(spec.Argv) == 0 {
 		spec.Argv = s.Argv[:1]
 	}

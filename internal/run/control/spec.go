@@ -48,6 +48,7 @@ type Spec struct {
 	Env          []string        `json:"env"`                // names only
 	Cwd          string          `json:"cwd"`                // absolute
 	Stdin        StdinKind       `json:"stdin"`              //
+	OOMScore     int             `json:"oom_score,omitzero"` // of the shim; its agent gets a higher one
 	Socket       string          `json:"socket"`             // path of the control socket
 	Timing       Timing          `json:"timing,omitzero"`    //
 	CreatedUnix  int64           `json:"created_unix_nanos"` //

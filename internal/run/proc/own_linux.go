@@ -39,18 +39,25 @@ func AgentAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// RaiseOOM makes pid a likelier victim than this process when memory runs out, by raise points (0 to 1000).
-func RaiseOOM(pid, raise int) error {
+// OOMScore is how likely a victim this process was made, -1000 to 1000, when memory runs out; what it starts inherits
+// it. It is read once.
+func OOMScore() int { return oomScore() }
+
+var oomScore = sync.OnceValue(func() int {
 	b, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {
-		return fmt.Errorf("raise oom score: %w", err)
+		return 0
 	}
 	own, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {
-		return fmt.Errorf("raise oom score: %w", err)
+		return 0
 	}
-	score := strconv.Itoa(min(own+raise, 1000))
-	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(score), 0); err != nil {
+	return own
+})
+
+// SetOOM makes pid a likelier victim when memory runs out; the score ends at 1000.
+func SetOOM(pid, score int) error {
+	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte(strconv.Itoa(min(score, 1000))), 0); err != nil {
 		return fmt.Errorf("raise oom score: %w", asGone(err))
 	}
 	return nil

@@ -111,8 +111,11 @@ func SetName(string) error { return nil }
 // AgentAttr starts a process as leader of its own group.
 func AgentAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// RaiseOOM does nothing here.
-func RaiseOOM(int, int) error { return nil }
+// OOMScore is not known here.
+func OOMScore() int { return 0 }
+
+// SetOOM does nothing here.
+func SetOOM(int, int) error { return nil }
 
 // OOMKills is not known here.
 func OOMKills() (uint64, error) { return 0, errors.New("count oom kills: macOS does not tell") }

@@ -200,9 +200,9 @@ func TestGroupIsSignalled(t *testing.T) {
 	}
 }
 
-func TestRaiseOOM(t *testing.T) {
+func TestSetOOM(t *testing.T) {
 	c := newChild(t)
-	if err := RaiseOOM(c.id.PID, 300); err != nil {
+	if err := SetOOM(c.id.PID, OOMScore()+300); err != nil {
 		t.Skipf("SKIP: %v", err)
 	}
 	own, _ := os.ReadFile("/proc/self/oom_score_adj")

@@ -148,12 +148,13 @@ func (r *run) live(launch control.Launch, stop <-chan os.Signal) *control.Exit {
 	a, pipes, failed := startAgent(r.spec, launch)
 	if failed != nil {
 		r.journal.note(spool.Note{StartFailed: failed})
-		exit.StartFailed = failed
+		// exit.json is kept and nothing masks it, so it holds no words: those are in the spool.
+		exit.StartFailed = &spool.StartFailed{Class: failed.Class}
 		_ = r.report.Close()
 		return exit
 	}
 	r.agent = a
-	if err := proc.RaiseOOM(a.id.PID, oomRaise); err != nil && !errors.Is(err, proc.ErrGone) {
+	if err := proc.SetOOM(a.id.PID, r.spec.OOMScore+oomRaise); err != nil && !errors.Is(err, proc.ErrGone) {
 		r.errs.say("%v", err)
 	}
 	r.journal.note(spool.Note{Started: &spool.Started{PID: a.id.PID}})
