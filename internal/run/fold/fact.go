@@ -23,13 +23,18 @@ func (f *Fold) fact(x agent.Fact) {
 	if x.Turn == 0 {
 		x.Turn = f.turn.Number
 	}
+	if f.early(x) {
+		f.started(x.Turn)
+	}
 	switch x.Kind {
 	case agent.FactReady:
 		f.step(row.Step{Kind: row.StepReady})
 	case agent.FactSession:
 		f.step(row.Step{Kind: row.StepSession, Vendor: x.Session})
 	case agent.FactTurnStarted:
-		f.started(x.Turn)
+		if !f.turn.Started || f.turn.Number != x.Turn {
+			f.started(x.Turn)
+		}
 	case agent.FactText:
 		f.text(x)
 	case agent.FactTool:
@@ -54,6 +59,19 @@ func (f *Fold) fact(x agent.Fact) {
 			f.ended(x.Turn, *x.Outcome)
 		}
 	}
+}
+
+// early reports whether a fact is the work of a turn that was not begun yet: an agent that has its prompt as an argument
+// may speak, and even be done, before the message that marks its turn has come back. The mark then begins nothing more.
+func (f *Fold) early(x agent.Fact) bool {
+	if f.turn.Started || x.Turn == 0 || x.Turn != f.turn.Number {
+		return false
+	}
+	switch x.Kind {
+	case agent.FactText, agent.FactTool, agent.FactToolFailed, agent.FactPlan, agent.FactSteered, agent.FactApprovalAsked:
+		return true
+	}
+	return false
 }
 
 func (f *Fold) started(turn uint32) {

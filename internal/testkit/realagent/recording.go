@@ -89,16 +89,6 @@ func (r Recording) Frames() []spool.Frame {
 	return s.Frames
 }
 
-// Prompt is the text of the recording's message to the agent.
-func (r Recording) Prompt() string {
-	for _, e := range r {
-		if e.Kind == "in" {
-			return e.Text
-		}
-	}
-	return ""
-}
-
 // Check replays the recording whole, byte by byte and from every checkpoint through a dialect, fails the test when
 // they differ, and returns what they say.
 func (r Recording) Check(t testing.TB, kind agent.Kind) []fold.Item {
