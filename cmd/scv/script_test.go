@@ -49,6 +49,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	os.Setenv("SCV_TEST_BIN", dir)
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each command of a script waits a second before it leaves
 	return m.Run()
 }
 
@@ -94,6 +95,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("PATH", scv+":"+bin+":/usr/local/bin:/usr/bin:/bin")
 	env.Setenv("TERM", "dumb")
 	env.Setenv("TZ", "UTC")
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	t := env.T()
 	env.Defer(func() {
 		cmd := exec.Command(filepath.Join(scv, "scv"), "stop", "--all")

@@ -4,6 +4,8 @@
 package home
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -99,6 +101,12 @@ func (h *Home) Close() error { return h.root.Close() }
 
 // Path is the canonical absolute path of the home.
 func (h *Home) Path() string { return h.path }
+
+// Instance names the home in the chain of runs that SCV_PARENT holds: 8 hex digits made of its path.
+func (h *Home) Instance() string {
+	sum := sha256.Sum256([]byte(h.path))
+	return hex.EncodeToString(sum[:4])
+}
 
 // Root opens everything below the home and refuses to leave it.
 func (h *Home) Root() *os.Root { return h.root }

@@ -122,7 +122,7 @@ func (r farewell) sweep(ctx context.Context, life control.Liveness) error {
 // one home only.
 func (r farewell) stranger(p proc.Process) bool {
 	chain, found, err := proc.Environment(p.PID, "SCV_PARENT")
-	return err == nil && found && !strings.Contains(chain, instance(r.c.Home)+"/")
+	return err == nil && found && !strings.Contains(chain, r.c.Home.Instance()+"/")
 }
 
 // clean removes the raw text: all that came of it is stored.

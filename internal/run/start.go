@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +11,6 @@ import (
 	"strings"
 
 	"scv/internal/agent"
-	"scv/internal/home"
 	"scv/internal/run/control"
 	"scv/internal/workbench/row"
 )
@@ -126,7 +123,7 @@ func (r beginning) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnS
 
 // marks are the variables by which a run's processes, and what they start, are known (behaviour/jobs.md 11).
 func (r beginning) marks(w row.TurnWish) map[string]string {
-	chain := instance(r.c.Home) + "/" + string(w.Session) + "/" + string(r.h)
+	chain := r.c.Home.Instance() + "/" + string(w.Session) + "/" + string(r.h)
 	if above := r.environ("SCV_PARENT"); above != "" {
 		chain = above + ";" + chain
 	}
@@ -135,12 +132,6 @@ func (r beginning) marks(w row.TurnWish) map[string]string {
 		"SCV_HOME": r.c.Home.Path(), control.MarkerName: string(r.h), "SCV_PARENT": chain,
 		"SCV_DELEGATION_DEPTH": strconv.Itoa(max(depth, 0) + 1),
 	}
-}
-
-// instance names a home in the chain of runs.
-func instance(h *home.Home) string {
-	sum := sha256.Sum256([]byte(h.Path()))
-	return hex.EncodeToString(sum[:4])
 }
 
 func (r beginning) environ(name string) string {

@@ -78,7 +78,7 @@ func optional[T any](v *T, err error) (*T, error) {
 }
 
 func lockHeld(path string) (held bool, err error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false, err
 	}

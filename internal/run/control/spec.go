@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"scv/internal/run/proc"
@@ -143,7 +144,8 @@ func ReadShim(runDir string) (*Shim, error) { return readRecord[Shim](runDir, Sh
 func ReadExit(runDir string) (*Exit, error) { return readRecord[Exit](runDir, ExitName) }
 
 func readRecord[T any](runDir, name string) (*T, error) {
-	f, err := os.Open(filepath.Join(runDir, name))
+	// A pipe that an agent put there is read as empty and makes nobody wait.
+	f, err := os.OpenFile(filepath.Join(runDir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -151,6 +151,37 @@ run_ended status=exited ""
 	}
 }
 
+// TestP10_WorkBeforeItsMark: an agent that has its prompt as an argument may be done before the message that marks its
+// turn comes back. The log begins the turn before its work, once, and its end stays what it was.
+func TestP10_WorkBeforeItsMark(t *testing.T) {
+	for name, c := range map[string]struct{ before, after, state string }{
+		"all of it":      {"say one\ndone\n", "", "completed"},
+		"a failure":      {"say one\nfail quota\n", "", "failed"},
+		"the first line": {"say one\n", "done\n", "completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s foldtest.Script
+			s.Start()
+			s.Out(c.before)
+			s.In("turn:1", "do it")
+			if c.after != "" {
+				s.Out(c.after)
+			}
+			s.Exit(0, "")
+			items := foldtest.Check(t, options("do it"), s.Frames, end(&agent.Exit{}))
+			want := `run_started "lines over cli in /w"
+turn_started turn=1 job=job-1 "do it"
+text "one"
+turn_ended turn=1 status=` + c.state + ` ""
+run_ended status=exited ""
+`
+			if diff := cmp.Diff(want, show(items)); diff != "" {
+				t.Fatal(diff)
+			}
+		})
+	}
+}
+
 // TestP4_NoEndIsNoSuccess: without a final event a turn is failed, and interrupted when its shim is gone.
 func TestP4_NoEndIsNoSuccess(t *testing.T) {
 	for name, c := range map[string]struct {

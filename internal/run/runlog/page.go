@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"scv/internal/wire"
 )
@@ -36,7 +37,7 @@ func ReadPage(root *os.Root, handle wire.RunHandle, after uint64, limit int, tai
 }
 
 func readMain(root *os.Root, after uint64, limit int) (wire.RunLogPage, error) {
-	f, err := root.Open(mainName)
+	f, err := openToRead(root, mainName)
 	if err != nil {
 		return wire.RunLogPage{}, err
 	}
@@ -46,6 +47,23 @@ func readMain(root *os.Root, after uint64, limit int) (wire.RunLogPage, error) {
 		return wire.RunLogPage{}, err
 	}
 	return readPart(part{f: f, name: mainName, size: info.Size()}, after, limit)
+}
+
+// openToRead opens a file of the log. An agent can write where its log lies: a pipe that it put there must not make a
+// reader wait, and what is no plain file is no log.
+func openToRead(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a plain file; somebody put it there", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // readTail reads from the half that holds the position. The halves may take turns while it looks, so it looks again
@@ -97,7 +115,7 @@ type part struct {
 }
 
 func openPart(root *os.Root, name string) (part, error) {
-	f, err := root.Open(name)
+	f, err := openToRead(root, name)
 	if err != nil {
 		return part{}, err
 	}

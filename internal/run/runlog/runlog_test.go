@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,6 +232,27 @@ func TestU6_UnreadableLineIsShown(t *testing.T) {
 	fill(t, l, 1, 4)
 	if events, _ := all(t, root, 500, false); len(events) != 4 || events[3].Seq != 4 {
 		t.Fatalf("the log does not go on: %+v", events)
+	}
+}
+
+// TestT35_NoPlainFile: what an agent puts in the place of its log makes no reader wait and leads none elsewhere.
+func TestT35_NoPlainFile(t *testing.T) {
+	for name, plant := range map[string]func(path string) error{
+		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"link":      func(path string) error { return os.Symlink("/etc/passwd", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, root := openDir(t)
+			if err := errors.Join(plant(filepath.Join(dir, mainName)), plant(filepath.Join(dir, tailName))); err != nil {
+				t.Fatal(err)
+			}
+			for _, tail := range []bool{false, true} {
+				if page, err := ReadPage(root, "fake-1", 0, 10, tail); err == nil || errors.Is(err, os.ErrNotExist) {
+					t.Errorf("tail %t: %+v %v", tail, page, err)
+				}
+			}
+		})
 	}
 }
 

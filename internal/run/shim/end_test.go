@@ -240,3 +240,24 @@ func TestS12_AnotherHomesProcessIsLeftAlone(t *testing.T) {
 		t.Errorf("the other home's: %v %v", alive, err)
 	}
 }
+
+// TestS10_DirectoryGone: whoever removes a run's directory under it, such as its own agent, leaves no shim behind that
+// tries for ever to write there.
+func TestS10_DirectoryGone(t *testing.T) {
+	s := newStage(t, "say up", "echo", "flood 300000")
+	s.spawn.Spec.Timing.SegmentBytes = 64 << 10 // a new segment has no directory either
+	sp := s.start()
+	l, _ := s.dial()
+	s.follow(l).untilOut("up")
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Write(t.Context(), 1, "k", []byte("go on\n"), true); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-sp.Gone():
+	case <-t.Context().Done():
+		t.Fatal("the shim stays")
+	}
+}

@@ -84,16 +84,17 @@ func (j *journal) wakeLocked() {
 	}
 }
 
-// must appends and tries again until it worked: nothing that an agent said is dropped because a disk is full.
+// must appends and tries again until it worked: nothing that an agent said is dropped because a disk is full. Only when
+// the run's directory was removed is there nobody left to keep it for.
 func (j *journal) must(kind spool.Kind, payload []byte) {
-	for j.append(kind, payload) != nil {
+	for j.append(kind, payload) != nil && !abandoned() {
 		<-time.After(j.timing.Retry)
 	}
 }
 
 // note appends a note, however long that takes.
 func (j *journal) note(n spool.Note) {
-	for !j.tryNote(n) {
+	for !j.tryNote(n) && !abandoned() {
 		<-time.After(j.timing.Retry)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
@@ -88,9 +89,6 @@ func open(handle string, errs *complaints) (*run, error) {
 	}
 	r.owed.none.L = &r.owed.mu
 	var err error
-	if r.dir, err = os.Getwd(); err != nil {
-		return nil, err
-	}
 	if r.spec, err = control.DecodeSpec(r.lock); err != nil {
 		return nil, err
 	}
@@ -106,7 +104,7 @@ func open(handle string, errs *complaints) (*run, error) {
 		return nil, err
 	}
 	r.self = proc.Identity{Boot: r.spec.Boot, PID: own.PID, Start: own.Start}
-	w, err := spool.OpenWriter(filepath.Join(r.dir, control.SpoolName), spool.Options{SegmentBytes: r.timing.SegmentBytes})
+	w, err := spool.OpenWriter(control.SpoolName, spool.Options{SegmentBytes: r.timing.SegmentBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -192,9 +190,20 @@ func (r *run) record() {
 		Version: control.Protocol, Run: r.spec.Run, Boot: r.self.Boot, PID: r.self.PID, Start: r.self.Start,
 		Agent: r.agent.id.PID, Born: r.agent.id.Start, Group: r.agent.group.ID(), Binary: r.spec.Binary,
 	}
-	if err := control.WriteRecord(r.dir, control.ShimName, rec, false); err != nil {
+	if err := control.WriteRecord(runDir, control.ShimName, rec, false); err != nil {
 		r.errs.say("%v", err)
 	}
+}
+
+// runDir is the run's directory. The shim works in it and never names it by a path, so that a home that is moved while
+// runs live in it keeps their records.
+const runDir = "."
+
+// abandoned reports whether the run's directory, in which the shim works, was removed.
+func abandoned() bool {
+	var st syscall.Stat_t
+	err := syscall.Stat(runDir, &st)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && st.Nlink == 0
 }
 
 // finish writes exit.json, trying again while the disk is full, and takes the control socket away. Connections and
@@ -203,8 +212,8 @@ func (r *run) finish(exit *control.Exit) {
 	r.journal.flush()
 	exit.At, exit.LastSeq = time.Now(), r.journal.seq()
 	for {
-		err := control.WriteRecord(r.dir, control.ExitName, exit, true)
-		if err == nil {
+		err := control.WriteRecord(runDir, control.ExitName, exit, true)
+		if err == nil || abandoned() {
 			break
 		}
 		r.errs.say("%v", err)

@@ -10,8 +10,14 @@ type room struct {
 }
 
 // rooms is read top down. Every package of the program must match one.
-func rooms() []room {
-	pure := []string{"os", "os/exec", "net", "net/http", "syscall"}
+func rooms() []room { return append(innerRooms(), outerRooms()...) }
+
+// pure is what a package does without that has no say over the machine.
+func pure() []string { return []string{"os", "os/exec", "net", "net/http", "syscall"} }
+
+// innerRooms are the nouns, the truth and the life of a run.
+func innerRooms() []room {
+	pure := pure()
 	return []room{
 		{"internal/wire", nil, append(pure, "github.com/", "modernc.org/"), "wire is the standard library only, and everyone may import it"},
 		{"internal/wire/frame", nil, pure, "framing works on any reader"},
@@ -50,6 +56,13 @@ func rooms() []room {
 			[]string{"net/http", "database/sql"},
 			"the life of a run reaches the hub by an interface",
 		},
+	}
+}
+
+// outerRooms are the agents, the daemon, the clients and what tests them.
+func outerRooms() []room {
+	pure := pure()
+	return []room{
 		{"internal/agent/demo/player", []string{"internal/agent/..."}, []string{"os", "os/exec", "net"}, "the demo agent's process side gets its streams"},
 		{"internal/agent", []string{"internal/wire", "internal/safe/..."}, pure, "dialects are pure"},
 		{"internal/agent/...", []string{"internal/agent", "internal/wire", "internal/safe/..."}, pure, "a dialect imports no other dialect and does no I/O"},
@@ -68,7 +81,9 @@ func rooms() []room {
 		{"internal/client", []string{"internal/wire", "internal/wire/frame"}, []string{"net/http", "os/exec", "database/sql"}, "a client knows the wire and a socket"},
 		{"internal/ui/cli", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/...", "internal/daemon", "internal/ui/..."}, []string{"net/http", "database/sql"}, "the command line is a client; `scv run` is the daemon"},
 		{"internal/ui/...", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/..."}, []string{"database/sql"}, "surfaces know wire and client"},
+		{"internal/repo", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/run/proc"}, []string{"net", "net/http"}, "git is run here and nowhere else"},
 		{"internal/terminal/screen", []string{"internal/wire", "internal/safe/..."}, pure, "the emulator is bytes in, cells out"},
+		{"internal/repo", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/run/proc"}, []string{"net", "net/http", "database/sql"}, "git and worktrees: the one room that runs git"},
 		{"internal/testkit/...", []string{"internal/..."}, nil, "test code"},
 		{"bench/...", []string{"internal/..."}, nil, "measurements"},
 		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli"}, nil, "main only"},

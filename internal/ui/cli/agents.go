@@ -113,8 +113,8 @@ func runAgentsList(opts *agentsListOptions) error {
 	if err := f.printTable(f.sys.Out, columns, rows); err != nil {
 		return err
 	}
-	f.say("an agent inherits %d named variables of the environment and no others: scv agents --json=name,passed   Next: scv agents check NAME",
-		len(list[0].Passed))
+	f.say("an agent inherits %d named variables of the environment and no others;", len(list[0].Passed))
+	f.say("see them: scv agents --json=name,passed   Next: scv agents check NAME")
 	return nil
 }
 

@@ -162,25 +162,59 @@ func (o *agentsCheckOptions) call(ctx context.Context, agent *agentRow, rep *che
 	return o.observe(ctx, *st.WorkbenchJob, rep)
 }
 
+// A sighting is what a check has seen of its job. Trouble stays in it: an agent that tries again says so once, and a
+// sign of life takes the words out of the job.
+type sighting struct {
+	last    wire.Job
+	trouble string // the last that was said of trying again
+	class   wire.Class
+}
+
+// look takes a job in and returns the trouble that is new, empty for none.
+func (s *sighting) look(j *wire.Job) string {
+	s.last = *j
+	if j.Class == nil {
+		return ""
+	}
+	s.class = *j.Class
+	said := value(j.Detail)
+	if said == s.trouble || j.State.Final() {
+		return ""
+	}
+	s.trouble = said
+	return said
+}
+
 // observe waits for the check's job, takes down what came of it, and takes it away.
 func (o *agentsCheckOptions) observe(ctx context.Context, ref wire.JobRef, rep *checkReport) (wire.Class, error) {
 	f := o.f
 	session, job, _ := ref.Split()
-	var last wire.Job
-	w := &waiter{f: f, want: func(s wire.AgentState) bool { return s.Final() }, seen: func(j *wire.Job) { last = *j }}
+	var s sighting
+	w := &waiter{f: f, want: finalStates, seen: func(j *wire.Job) {
+		if trouble := s.look(j); trouble != "" {
+			f.say("%s", trouble)
+		}
+	}}
+	f.say("asking %s for one word; this may take up to %s. ctrl-C ends it", rep.Agent, o.timeout)
 	_, err := w.wait(ctx, o.timeout, []wire.JobRef{ref})
+	last := s.last
 	if err != nil {
 		_, _ = f.call(context.WithoutCancel(ctx), wire.WorkbenchCancel{Session: session, Job: job, Key: client.NewKey()})
 	}
 	if err != nil && !errors.Is(err, errTimeout) {
-		return "", f.waitEnded(ctx, err, string(job))
+		if ctx.Err() != nil {
+			f.say("the check is given up; %s is being stopped", job)
+			return "", status(exitInterrupted)
+		}
+		return "", err
 	}
 	rep.OK, rep.State, rep.Detail = last.State == wire.StateCompleted, last.State.String(), value(last.Detail)
 	if last.Class != nil {
 		rep.Class = string(*last.Class)
 	}
 	if err != nil { // it is on its way out: no result yet, and a record that can go once it has ended
-		rep.Detail = fmt.Sprintf("no answer within %s; %s", o.timeout, orElse(rep.Detail, "it said nothing of why"))
+		rep.Class = string(s.class)
+		rep.Detail = fmt.Sprintf("no answer within %s; %s", o.timeout, orElse(orElse(s.trouble, rep.Detail), "it said nothing of why"))
 		_, err = (&waiter{f: f, want: finalStates}).wait(ctx, stopPatience, []wire.JobRef{ref})
 		if err != nil {
 			return wire.Class(rep.Class), nil

@@ -19,6 +19,7 @@ func newCompletionCmd(f *factory) *cobra.Command {
 		Use: "completion SHELL", Args: exactly("a shell: bash, zsh, fish or powershell"),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		Short:     "Print the completion script of a shell",
+		Long:      "Print the completion script of a shell: bash, zsh, fish or powershell.",
 		Example:   "  source <(scv completion bash)\n  scv completion fish > ~/.config/fish/completions/scv.fish",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, out := cmd.Root(), f.sys.Out

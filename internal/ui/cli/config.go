@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,7 @@ func newConfigShowCmd(f *factory, runF func(context.Context, *configShowOptions)
 	cmd := &cobra.Command{
 		Use: "show", Args: exactly(),
 		Short:   "Print what is in force and where it comes from",
+		Long:    "Print what is in force and where each value comes from: keys that are set, and with\n--all those at their default too.",
 		Example: "  scv config show --all",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runF != nil {
@@ -97,6 +99,9 @@ func runConfigShow(opts *configShowOptions) error {
 	}
 	for _, p := range c.Warnings {
 		f.say("note: %s", p.Error())
+	}
+	if len(list) == 0 {
+		f.say("nothing is set; all is at its default. Next: scv config show --all")
 	}
 	return nil
 }
@@ -178,6 +183,7 @@ func newConfigSetCmd(f *factory, runF func(context.Context, *configSetOptions) e
 	return &cobra.Command{
 		Use: "set KEY VALUE", Args: exactly("a key, such as policy.mode", "a value"), ValidArgsFunction: completeKeys,
 		Short:   "Change one line of the file; comments stay",
+		Long:    "Change one line of the file; comments stay. docs/operations.md lists the keys. It\ncounts from the daemon's next start: scv restart",
 		Example: "  scv config set policy.mode read-only\n  scv config set agents.codex.args \"--search,--verbose\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.key, opts.value = args[0], args[1]
@@ -249,5 +255,16 @@ func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return config.Keys(), cobra.ShellCompDirectiveNoFileComp
+	var out []string
+	for _, key := range config.Keys() {
+		rest, agent := strings.CutPrefix(key, "agents.*.")
+		if !agent {
+			out = append(out, key)
+			continue
+		}
+		for _, name := range config.Served() {
+			out = append(out, "agents."+name+"."+rest)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }

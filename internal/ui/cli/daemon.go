@@ -113,9 +113,34 @@ func lockPID(h *home.Home) int {
 	return pid
 }
 
+// ownRun is the refusal to start a home's daemon from inside one of its own runs: at the run's end its shim would end
+// the daemon, and every shim that it had started, with the rest of what the agent left behind. Nil outside of them.
+func (f *service) ownRun(h *home.Home) error {
+	var chain string
+	for _, pair := range f.sys.Environ {
+		if value, ok := strings.CutPrefix(pair, "SCV_PARENT="); ok {
+			chain = value
+		}
+	}
+	for link := range strings.SplitSeq(chain, ";") {
+		if strings.HasPrefix(link, h.Instance()+"/") {
+			return &fault{
+				code: exitUnreachable,
+				message: fmt.Sprintf("no daemon at %s (it is not running), and one that is started inside an agent's run would end with it",
+					home.Pretty(h.Socket())),
+				next: "leave it to the owner, who starts it from a shell outside: scv start",
+			}
+		}
+	}
+	return nil
+}
+
 // startDaemon starts this program as the home's daemon and returns a connection once it answers. The daemon belongs to
 // a session of its own, so that the end of this terminal does not reach it.
 func (f *service) startDaemon(ctx context.Context, h *home.Home) (*client.Conn, error) {
+	if err := f.ownRun(h); err != nil {
+		return nil, err
+	}
 	log, err := h.Root().OpenFile("state/daemon.log", os.O_WRONLY|os.O_CREATE|os.O_APPEND, home.FileMode)
 	if err != nil {
 		return nil, fmt.Errorf("open the daemon's log %s: %w", home.Pretty(h.LogPath()), err)
@@ -195,8 +220,8 @@ func logSince(h *home.Home, at int64) []byte {
 	return data
 }
 
-// daemonEnviron is this process's environment without the marks of a run: a daemon started from inside an agent is
-// nobody's child.
+// daemonEnviron is this process's environment without the marks of a run: a daemon that works on behalf of a run of
+// another home is nobody's child there.
 func (f *service) daemonEnviron(h *home.Home) []string {
 	var out []string
 	for _, pair := range f.sys.Environ {

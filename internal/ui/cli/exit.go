@@ -102,7 +102,9 @@ func explain(ctx context.Context, cmd *cobra.Command, err error) error {
 		return &fault{code: exitUnreachable, message: "the daemon went away in the middle of an answer", next: "ask again; the work itself is kept: scv jobs"}
 	case errors.Is(err, fs.ErrPermission):
 		return &fault{code: exitFailed, message: err.Error(), next: "correct the rights of that file or directory"}
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.EROFS):
+		return &fault{code: exitFailed, message: err.Error(), next: "make it writable, or set SCV_HOME to a directory that is"}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &fault{code: exitFailed, message: err.Error(), next: "free some space on that disk"}
 	}
 	return mistake(cmd, err)

@@ -29,9 +29,12 @@ func helpText(out io.Writer, cmd *cobra.Command) error {
 func usageText(out io.Writer, cmd *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
-	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
+	switch {
+	case cmd.Runnable() && !cmd.HasAvailableSubCommands():
 		b.WriteString("  " + cmd.UseLine() + "\n")
-	} else {
+	case cmd.HasParent() && cmd.LocalNonPersistentFlags().HasAvailableFlags(): // without a command it lists
+		b.WriteString("  " + cmd.CommandPath() + " [list] [flags]\n  " + cmd.CommandPath() + " COMMAND\n")
+	default:
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
 	if len(cmd.Aliases) > 0 {
@@ -54,6 +57,9 @@ func usageText(out io.Writer, cmd *cobra.Command) error {
 		shared = cmd.PersistentFlags()
 	}
 	flagText(&b, "\nFlags of all commands:\n", shared)
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nMore about one: " + cmd.CommandPath() + " COMMAND --help\n")
+	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }

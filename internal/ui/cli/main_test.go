@@ -139,6 +139,8 @@ func TestCatalogue_E24_EveryErrorHasANextStep(t *testing.T) {
 		{errors.New("something odd"), 1},
 		{fmt.Errorf("open: %w", os.ErrPermission), 1},
 		{fmt.Errorf("write: %w", syscall.ENOSPC), 1},
+		{fmt.Errorf("write: %w", syscall.EDQUOT), 1},
+		{fmt.Errorf("open: %w", syscall.EROFS), 1},
 		{usage("do this", "wrong"), 2},
 		{refuse(wire.ReasonInvalid), 2},
 		{refuse(wire.ReasonTooLarge), 2},

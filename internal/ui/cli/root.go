@@ -42,6 +42,7 @@ them going when you close the terminal, and keeps their log, state and result.`,
 	flags.BoolVar(&f.noStart, "no-start", false, "do not start the daemon when it is not running")
 	flags.BoolP("help", "h", false, "help on this command")
 	root.Version = f.sys.Version
+	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usageText(f.sys.Err, cmd) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = helpText(f.sys.Out, cmd) })
 	return root

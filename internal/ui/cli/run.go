@@ -48,6 +48,9 @@ func runRun(ctx context.Context, opts *runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := opts.f.ownRun(opt.Home); err != nil {
+		return err
+	}
 	opt.Foreground = !opts.background
 	// A reader of our standard error that goes away must not end the daemon. Caught, not ignored: an ignored signal
 	// would be ignored by every agent too.
