@@ -85,7 +85,7 @@ func (l *lab) lineLatency(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var all []time.Duration
-	err = client.FollowLog(ctx, l.target(), handle, 0, func(p wire.RunLogPage) error {
+	err = client.FollowLog(ctx, l.target(), handle, client.LogPosition{}, func(p wire.RunLogPage) error {
 		now := time.Now()
 		for _, e := range p.Events {
 			if e.Kind == wire.EventText {

@@ -34,6 +34,9 @@ func resume(ctx context.Context, target Target, once func(context.Context, *Conn
 		if s, ok := errors.AsType[stop](err); ok {
 			return s.error
 		}
+		if errors.Is(err, errTurned) {
+			continue
+		}
 		if err == nil || ctx.Err() != nil && !connected {
 			return err
 		}
@@ -76,16 +79,19 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// FollowLog gives a run's log to page from position after on, until the log has ended (nil), page returns an error, or
-// ctx ends. Pages come in order, each line once, over lost connections and restarts of the daemon too.
-func FollowLog(ctx context.Context, target Target, handle wire.RunHandle, after uint64, page func(wire.RunLogPage) error) error {
-	f := logFollower{handle: handle, after: after, page: page}
+// errTurned says that the follower goes on in the tail of the log, for which it has to ask anew.
+var errTurned = errors.New("the log goes on in its tail")
+
+// FollowLog gives a run's log to page from a position on, until the log has ended (nil), page returns an error, or ctx
+// ends. Pages come in order, each line once, over lost connections and restarts of the daemon too.
+func FollowLog(ctx context.Context, target Target, handle wire.RunHandle, from LogPosition, page func(wire.RunLogPage) error) error {
+	f := logFollower{handle: handle, at: from, page: page}
 	return resume(ctx, target, f.once)
 }
 
 type logFollower struct {
 	handle wire.RunHandle
-	after  uint64
+	at     LogPosition
 	page   func(wire.RunLogPage) error
 }
 
@@ -93,15 +99,15 @@ func (f *logFollower) once(ctx context.Context, c *Conn) error {
 	if !c.Has(wire.FeatureWatch) {
 		return f.poll(ctx, c)
 	}
-	st, err := c.Call(ctx, wire.RunLogWatch{Handle: f.handle, After: f.after})
+	st, err := c.Call(ctx, wire.RunLogWatch{Handle: f.handle, After: f.at.After, Tail: f.at.Tail})
 	if err != nil {
 		return err
 	}
-	ended, err := f.take(st.RunLog)
+	ended, err := f.take(c, st.RunLog)
 	for err == nil && !ended {
 		var p wire.WatchPage
 		if p, err = c.page(ctx); err == nil {
-			ended, err = f.take(p.RunLog)
+			ended, err = f.take(c, p.RunLog)
 		}
 	}
 	return err
@@ -110,11 +116,11 @@ func (f *logFollower) once(ctx context.Context, c *Conn) error {
 // poll asks again and again, as a client of an upstream daemon has to.
 func (f *logFollower) poll(ctx context.Context, c *Conn) error {
 	for {
-		st, err := c.Call(ctx, wire.RunLogCommand{Handle: f.handle, After: f.after})
+		st, err := c.Call(ctx, wire.RunLogCommand{Handle: f.handle, After: f.at.After, Tail: f.at.Tail})
 		if err != nil {
 			return err
 		}
-		ended, err := f.take(st.RunLog)
+		ended, err := f.take(c, st.RunLog)
 		if err != nil || ended {
 			return err
 		}
@@ -125,15 +131,18 @@ func (f *logFollower) poll(ctx context.Context, c *Conn) error {
 }
 
 // take gives one page on and remembers where it ended.
-func (f *logFollower) take(p *wire.RunLogPage) (ended bool, err error) {
+func (f *logFollower) take(c *Conn, p *wire.RunLogPage) (ended bool, err error) {
 	if p == nil {
 		return false, errors.New("the daemon answered without a page of the log")
 	}
-	f.after = p.Next
+	turned := f.at.Take(p, c.Has(wire.FeatureTail))
 	if len(p.Events) > 0 || p.Ended {
 		if err := f.page(*p); err != nil {
 			return false, stop{err}
 		}
+	}
+	if turned {
+		return false, errTurned
 	}
 	return p.Ended, nil
 }

@@ -189,10 +189,41 @@ func TestFollowLogResumesByPosition(t *testing.T) {
 		l.drain()
 	})
 	var got []uint64
-	if err := FollowLog(t.Context(), f.target, "codex-aaaaaa", 7, collect(&got)); err != nil {
+	if err := FollowLog(t.Context(), f.target, "codex-aaaaaa", LogPosition{After: 7}, collect(&got)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, []uint64{1, 2, 3, 4, 5}) {
+		t.Errorf("got %d", got)
+	}
+}
+
+// TestFollowLogTurnsToTheTail: a log that outgrew its bound goes on where the newest activity is, and what lies between
+// is told.
+func TestFollowLogTurnsToTheTail(t *testing.T) {
+	f := newFake(t, func(n int, l *link) {
+		l.hello(wire.FeatureWatch, wire.FeatureTail)
+		id, cmd := l.command()
+		ask, ok := cmd.(wire.RunLogWatch)
+		if !ok || ask.After != 0 || ask.Tail != (n > 0) {
+			t.Errorf("connection %d asked %+v", n, cmd)
+			return
+		}
+		if n == 0 {
+			page := logPage(90, true, 1, 2, 3, 50)
+			page.Events[2].Kind = wire.EventTruncated
+			l.status(id, wire.DaemonStatus{RunLog: page})
+			return
+		}
+		l.status(id, wire.DaemonStatus{RunLog: logPage(40, false, 44, 45)})
+		l.send(wire.WatchPage{RequestID: id, RunLog: logPage(50, true, 46)})
+		l.drain()
+	})
+	f.target.Lost = func(err error) error { t.Errorf("lost: %v", err); return nil }
+	var got []uint64
+	if err := FollowLog(t.Context(), f.target, "codex-aaaaaa", LogPosition{}, collect(&got)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, []uint64{1, 2, 3, 43, 44, 45, 46}) {
 		t.Errorf("got %d", got)
 	}
 }
@@ -210,7 +241,7 @@ func TestFollowLogPollsAnUpstreamDaemon(t *testing.T) {
 		l.drain()
 	})
 	var got []uint64
-	if err := FollowLog(t.Context(), f.target, "codex-aaaaaa", 0, collect(&got)); err != nil || !slices.Equal(got, []uint64{1, 2}) {
+	if err := FollowLog(t.Context(), f.target, "codex-aaaaaa", LogPosition{}, collect(&got)); err != nil || !slices.Equal(got, []uint64{1, 2}) {
 		t.Errorf("got %d, %v", got, err)
 	}
 }

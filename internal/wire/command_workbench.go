@@ -137,6 +137,8 @@ type WorkbenchWatch struct {
 type RunLogWatch struct {
 	Handle RunHandle `json:"handle"`
 	After  uint64    `json:"after" need:"D"`
+	// Tail asks for the newest activity that the log itself no longer holds.
+	Tail bool `json:"tail,omitzero" need:"K"`
 }
 
 // AttachWatch asks for the screen of a hold, and then for what changes (ours).

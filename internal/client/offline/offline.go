@@ -147,7 +147,7 @@ func (r *Reader) Jobs(ctx context.Context, after *string, limit int) (wire.JobHi
 
 // RunLog is a page of a run's log, as the action run_log tells it. Who writes the log while no daemon lives is nobody,
 // so a log that says nothing of its end is merely not finished.
-func (r *Reader) RunLog(_ context.Context, handle wire.RunHandle, after uint64, limit int) (wire.RunLogPage, error) {
+func (r *Reader) RunLog(_ context.Context, handle wire.RunHandle, after uint64, limit int, tail bool) (wire.RunLogPage, error) {
 	if _, err := wire.ParseRunHandle(string(handle)); err != nil {
 		return wire.RunLogPage{}, wire.Refuse(wire.ReasonInvalid, "scv agents ps", "%v", err)
 	}
@@ -160,7 +160,7 @@ func (r *Reader) RunLog(_ context.Context, handle wire.RunHandle, after uint64, 
 		return wire.RunLogPage{}, err
 	}
 	defer root.Close()
-	page, err := runlog.ReadPage(root, handle, after, limit, false)
+	page, err := runlog.ReadPage(root, handle, after, limit, tail)
 	if errors.Is(err, fs.ErrNotExist) {
 		return wire.RunLogPage{Handle: handle, Next: after}, nil
 	}

@@ -145,10 +145,10 @@ func TestRefusals(t *testing.T) {
 	missing("dismissed", err)
 	_, err = r.Why(t.Context(), "other", "job-1")
 	missing("other session", err)
-	_, err = r.RunLog(t.Context(), "codex-ffffff", 0, 10)
+	_, err = r.RunLog(t.Context(), "codex-ffffff", 0, 10, false)
 	missing("no such run", err)
 	for _, handle := range []wire.RunHandle{"../../etc", "codex-1", ""} {
-		if _, err := r.RunLog(t.Context(), handle, 0, 10); err == nil {
+		if _, err := r.RunLog(t.Context(), handle, 0, 10, false); err == nil {
 			t.Errorf("run %q has a log", handle)
 		}
 	}
@@ -165,7 +165,7 @@ func TestRunLogFromDisk(t *testing.T) {
 	}
 	defer root.Close()
 	r := open(t, h)
-	if page, err := r.RunLog(t.Context(), "codex-abcdef", 0, 10); err != nil || len(page.Events) != 0 || page.Ended {
+	if page, err := r.RunLog(t.Context(), "codex-abcdef", 0, 10, false); err != nil || len(page.Events) != 0 || page.Ended {
 		t.Errorf("before its first line: %+v, %v", page, err)
 	}
 	l, err := runlog.Open(root)
@@ -178,11 +178,11 @@ func TestRunLogFromDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page, err := r.RunLog(t.Context(), "codex-abcdef", 0, 2)
+	page, err := r.RunLog(t.Context(), "codex-abcdef", 0, 2, false)
 	if err != nil || len(page.Events) != 2 || !page.More {
 		t.Fatalf("first page: %+v, %v", page, err)
 	}
-	page, err = r.RunLog(t.Context(), "codex-abcdef", page.Next, 500)
+	page, err = r.RunLog(t.Context(), "codex-abcdef", page.Next, 500, false)
 	if err != nil || len(page.Events) != 1 || page.Events[0].Text != "2" || page.Ended {
 		t.Errorf("second page: %+v, %v", page, err)
 	}

@@ -7,7 +7,7 @@ import "scv/internal/wire"
 func (r logReader) runLogWatch(cmd wire.RunLogWatch) error {
 	sub := r.Notify.Subscribe(cmd.Handle) // before the first reading: nothing is missed between the two
 	defer sub.Close()
-	page, err := r.logPage(cmd.Handle, cmd.After, wire.MaxRunLogPageEvents, false)
+	page, err := r.logPage(cmd.Handle, cmd.After, wire.MaxRunLogPageEvents, cmd.Tail)
 	if err != nil {
 		return r.conn.refuse(r.id, r.refusal(cmd, err))
 	}
@@ -23,9 +23,9 @@ func (r logReader) runLogWatch(cmd wire.RunLogWatch) error {
 				return err
 			}
 		}
-		page, err = r.readLog(cmd.Handle, page.Next, wire.MaxRunLogPageEvents, false)
+		page, err = r.readLog(cmd.Handle, page.Next, wire.MaxRunLogPageEvents, cmd.Tail)
 		if err == nil && len(page.Events) == 0 && !page.Ended {
-			page, err = r.logPage(cmd.Handle, page.Next, wire.MaxRunLogPageEvents, false)
+			page, err = r.logPage(cmd.Handle, page.Next, wire.MaxRunLogPageEvents, cmd.Tail)
 		}
 		if err != nil {
 			return joinClosed(r.conn.refuse(r.id, r.refusal(cmd, err)))

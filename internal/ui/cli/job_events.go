@@ -101,9 +101,9 @@ func (e *eventStream) follow(ctx context.Context) error {
 	defer cancel(nil)
 	e.target = e.opts.f.target(e.opts.f.opened)
 	err := client.WatchWorkbench(ctx, e.target, func(view *wire.Snapshot, _ wire.WorkbenchDelta) error {
-		show, from := e.changes, uint64(0)
+		show, from := e.changes, client.LogPosition{}
 		if !e.ready { // what runs already is followed from where it is now
-			show, from = e.begin, math.MaxInt64
+			show, from = e.begin, client.LogPosition{After: math.MaxInt64}
 		}
 		if err := show(view); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (e *eventStream) newApprovals(view *wire.Snapshot) error {
 	return nil
 }
 
-func (e *eventStream) followLog(ctx context.Context, run wire.RunHandle, from uint64) error {
+func (e *eventStream) followLog(ctx context.Context, run wire.RunHandle, from client.LogPosition) error {
 	err := client.FollowLog(ctx, e.target, run, from, func(page wire.RunLogPage) error {
 		for _, line := range page.Events {
 			if err := e.write(event{Type: "run.event", Run: &run, Event: &line}); err != nil {

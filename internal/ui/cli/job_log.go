@@ -114,19 +114,20 @@ func (o *jobLogOptions) runs(ctx context.Context, r *reading, view *wire.Snapsho
 }
 
 // wholeLog reads all pages of a run's log, and returns the position behind them.
-func (r *reading) wholeLog(ctx context.Context, run wire.RunHandle) (lines []logLine, after uint64, err error) {
+func (r *reading) wholeLog(ctx context.Context, run wire.RunHandle) (lines []logLine, at client.LogPosition, err error) {
 	for {
-		page, err := r.log(ctx, run, after)
+		before := at
+		page, err := r.log(ctx, run, at)
 		if err != nil {
-			return nil, 0, err
+			return nil, at, err
 		}
+		at.Take(page, r.hasTail())
 		for _, event := range page.Events {
 			lines = append(lines, logLine{Run: run, RunEvent: event})
 		}
-		if !page.More || page.Next <= after && len(page.Events) == 0 {
-			return lines, page.Next, nil
+		if !page.More || at == before && len(page.Events) == 0 {
+			return lines, at, nil
 		}
-		after = page.Next
 	}
 }
 
@@ -163,6 +164,9 @@ func (o *jobLogOptions) print(lines []logLine) error {
 	return nil
 }
 
+// kindWidth is the column of the kinds in a log, as wide as the longest kindWord.
+const kindWidth = 8
+
 // printLogLine writes one event of a log as one line.
 func (f *screen) printLogLine(line *logLine, asJSON *jsonFlag) error {
 	if asJSON.on() {
@@ -176,11 +180,12 @@ func (f *screen) printLogLine(line *logLine, asJSON *jsonFlag) error {
 		_, err := fmt.Fprintf(f.sys.Out, "%s\t%s\t%s\n", f.clock(line.TsMs), line.Kind, said)
 		return err
 	}
-	kind := plain.Pad(kindWord(line.Kind), 8)
+	kind := plain.Pad(kindWord(line.Kind), kindWidth)
 	if colour := kindColour(line.Kind); colour != "" && f.colour {
 		kind = "\x1b[" + colour + "m" + kind + "\x1b[0m"
 	}
-	_, err := fmt.Fprintf(f.sys.Out, "%s %s %s\n", f.clock(line.TsMs), kind, said)
+	clock := f.clock(line.TsMs)
+	_, err := fmt.Fprintf(f.sys.Out, "%s %s %s\n", clock, kind, f.hang(len(clock)+1+kindWidth+1, said))
 	return err
 }
 
@@ -300,7 +305,7 @@ func (o *jobLogOptions) followJob(ctx context.Context, r *reading, job *wire.Job
 
 // followRun prints one run's log until it has ended. A live run goes on after a job: with one, its turn's end is the end.
 func (o *jobLogOptions) followRun(ctx context.Context, r *reading, run wire.RunHandle, job *wire.Job, live bool) error {
-	after := uint64(0)
+	var after client.LogPosition
 	if o.tail > 0 {
 		lines, next, err := r.wholeLog(ctx, run)
 		if err != nil {

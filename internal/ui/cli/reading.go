@@ -126,13 +126,16 @@ func (r *reading) result(ctx context.Context, ref wire.JobRef, after uint64) (*w
 		func(d *offline.Reader) (wire.JobResult, error) { return d.JobResult(ctx, session, job, after) })
 }
 
-func (r *reading) log(ctx context.Context, handle wire.RunHandle, after uint64) (*wire.RunLogPage, error) {
-	return ask(ctx, r, wire.RunLogCommand{Handle: handle, After: after, Limit: new(uint32(wire.MaxRunLogPageEvents))},
+func (r *reading) log(ctx context.Context, handle wire.RunHandle, at client.LogPosition) (*wire.RunLogPage, error) {
+	return ask(ctx, r, wire.RunLogCommand{Handle: handle, After: at.After, Tail: at.Tail, Limit: new(uint32(wire.MaxRunLogPageEvents))},
 		func(st *wire.DaemonStatus) *wire.RunLogPage { return st.RunLog },
 		func(d *offline.Reader) (wire.RunLogPage, error) {
-			return d.RunLog(ctx, handle, after, wire.MaxRunLogPageEvents)
+			return d.RunLog(ctx, handle, at.After, wire.MaxRunLogPageEvents, at.Tail)
 		})
 }
+
+// hasTail reports whether the newest activity of a log beyond its bound can be asked for.
+func (r *reading) hasTail() bool { return r.conn == nil || r.conn.Has(wire.FeatureTail) }
 
 // history is a page of jobs beyond the snapshot.
 func (r *reading) history(ctx context.Context, after *string) (*wire.JobHistory, error) {

@@ -132,7 +132,7 @@ func (w *show) open(job wire.JobID) {
 
 // follow prints what an agent does, as it does it.
 func (w *show) follow(ctx context.Context, run wire.RunHandle, job wire.JobID) {
-	err := client.FollowLog(ctx, w.s.target, run, 0, func(page wire.RunLogPage) error {
+	err := client.FollowLog(ctx, w.s.target, run, client.LogPosition{}, func(page wire.RunLogPage) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, e := range page.Events {
