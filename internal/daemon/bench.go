@@ -64,7 +64,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger) (*bench, erro
 		store: store, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
 		served: server.Workbench{
 			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
-			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config),
+			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config, loaded.Lost),
 		},
 	}
 	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.

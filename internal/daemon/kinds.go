@@ -89,9 +89,12 @@ func limits(c *config.Config) hub.Limits {
 }
 
 // problems are the configuration's warnings, which do not keep the daemon from starting.
-func problems(c *config.Config) func() []string {
+func problems(c *config.Config, lost string) func() []string {
 	return func() []string {
 		var out []string
+		if lost != "" {
+			out = append(out, lost)
+		}
 		for _, p := range c.Warnings {
 			out = append(out, p.Error())
 		}

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"time"
@@ -37,7 +39,7 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 	_, seq := r.fold.Read()
 	if x := life.Exit; x != nil {
 		end.At, end.Exit = x.At, &agent.Exit{Code: x.Code, Signal: x.Signal, OOM: x.OOM}
-	} else if seq == 0 {
+	} else if seq == 0 && r.untouched() {
 		end.Lost = cutDetail
 	}
 	if err := r.take(r.fold.Finish(end)); err != nil {
@@ -55,6 +57,16 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 		r.clean()
 	}
 	return nil
+}
+
+// untouched reports whether nothing speaks for it that the agent was started: this daemon did not say go, and the shim
+// wrote no record of it. An agent may end its shim before a word of it is in the spool.
+func (r farewell) untouched() bool {
+	if r.launched {
+		return false
+	}
+	_, err := control.ReadShim(r.dir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // stored waits until all that was reported is on disk; for at most the given time when that is not 0.

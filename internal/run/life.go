@@ -45,6 +45,7 @@ type run struct {
 	segment  uint64 // of the last checkpoint
 	prompts  map[wire.JobID]string
 	clocks   clocks
+	launched bool   // this daemon told the shim to start the agent, or tried to
 	seen     bool   // the shim was reached since it was last reported unreachable
 	told     string // why it was reported unreachable
 	stopping bool   // the shim was told to stop, over this link

@@ -45,6 +45,7 @@ func (r beginning) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.launched = true
 	if err := spawned.Go(bounded); err != nil {
 		r.log.Warn("the start of the agent is not certain", "error", err)
 		return nil // follow finds out by the lock

@@ -30,7 +30,7 @@ func codeOf(cmd wire.Command) wire.ErrorCode {
 // notOffered refuses an action that this release knows and does not have, with the action's own code, so that clients
 // do not take the daemon for an older one (wire.md section 3).
 func notOffered(cmd wire.Command) error {
-	message, hint := "", "see what there is: scv help"
+	message, hint := "", "see what there is: scv --help"
 	switch cmd.(type) {
 	case wire.WorkbenchApprove:
 		return &wire.Error{

@@ -56,6 +56,7 @@ func Probe(runDir string) (Liveness, error) {
 		return l, nil // what cannot be read does not make a held lock unknown
 	case l.Exit != nil:
 		l.Life = LifeEnded
+		return l, nil // nothing of the run is left, whatever its other records say
 	case l.Shim != nil:
 		l.Life = LifeBroken
 	default:

@@ -75,6 +75,12 @@ func (f *Fold) early(x agent.Fact) bool {
 }
 
 func (f *Fold) started(turn uint32) {
+	f.begun(turn)
+	f.step(row.Step{Kind: row.StepTurnStarted, Turn: turn})
+}
+
+// begun logs the beginning of a turn with its prompt.
+func (f *Fold) begun(turn uint32) {
 	if f.turn = (turnState{Number: turn, Started: true}); f.o.Prompt == nil {
 		f.o.Prompt = func(uint32) Prompt { return Prompt{} }
 	}
@@ -84,7 +90,6 @@ func (f *Fold) started(turn uint32) {
 		ev.Job = &prompt.Job
 	}
 	f.event(ev)
-	f.step(row.Step{Kind: row.StepTurnStarted, Turn: turn})
 }
 
 // text logs a message line by line, as it was written: blank lines inside it stay.
@@ -124,13 +129,14 @@ func (f *Fold) approval(x agent.Fact) {
 	f.event(ev)
 }
 
-// ended settles a turn once. One that was never taken is begun in the log first, so that its prompt is seen.
+// ended settles a turn once. One that was never taken is begun in the log first, so that its prompt is seen; nobody is
+// told that its agent took it.
 func (f *Fold) ended(turn uint32, o agent.Outcome) {
 	if f.Ended(turn) {
 		return
 	}
 	if !f.turn.Started || f.turn.Number != turn {
-		f.started(turn)
+		f.begun(turn)
 	}
 	f.turn.Ended = true
 	if yields(o) && f.o.Wanted != nil {

@@ -53,7 +53,6 @@ func Main(args []string) int {
 
 // run is one run. Fields set by open do not change afterwards.
 type run struct {
-	dir      string
 	spec     *control.Spec
 	timing   control.Timing
 	self     proc.Identity

@@ -83,7 +83,6 @@ func outerRooms() []room {
 		{"internal/ui/...", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/..."}, []string{"database/sql"}, "surfaces know wire and client"},
 		{"internal/repo", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/run/proc"}, []string{"net", "net/http"}, "git is run here and nowhere else"},
 		{"internal/terminal/screen", []string{"internal/wire", "internal/safe/..."}, pure, "the emulator is bytes in, cells out"},
-		{"internal/repo", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/run/proc"}, []string{"net", "net/http", "database/sql"}, "git and worktrees: the one room that runs git"},
 		{"internal/testkit/...", []string{"internal/..."}, nil, "test code"},
 		{"bench/...", []string{"internal/..."}, nil, "measurements"},
 		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli"}, nil, "main only"},

@@ -275,7 +275,7 @@ func (f *screen) printCheck(rep *checkReport) error {
 		if f.columns > 0 {
 			name, sep = plain.Pad(l[0], 10), " "
 		}
-		if _, err := fmt.Fprintln(f.sys.Out, name+sep+plain.Line(l[1])); err != nil {
+		if _, err := fmt.Fprintln(f.sys.Out, name+sep+f.hang(len(name+sep), plain.Line(l[1]))); err != nil {
 			return err
 		}
 	}

@@ -164,13 +164,14 @@ func (f *service) startDaemon(ctx context.Context, h *home.Home) (*client.Conn, 
 }
 
 // await asks until the daemon answers. When the process that was started ends because another one has the lock already,
-// that one is waited for; another end is a failure.
+// that one is waited for; another end is a failure. One that listens and is silent may be busy starting on a machine
+// that has much to do: it has the same time.
 func (f *service) await(ctx context.Context, h *home.Home, ended <-chan error, before int64) (*client.Conn, error) {
 	pause := 2 * time.Millisecond
 	failed := false
 	for {
 		c, err := f.connect(ctx, h)
-		if err == nil || !errors.Is(err, client.ErrNoDaemon) {
+		if err == nil || !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, client.ErrSilent) {
 			return c, err
 		}
 		if failed {
@@ -193,17 +194,31 @@ func (f *service) await(ctx context.Context, h *home.Home, ended <-chan error, b
 func (f *service) notStarted(h *home.Home, before int64) error {
 	said := strings.TrimSpace(string(logSince(h, before)))
 	if said == "" {
+		if err := writable(h); err != nil { // nor could its log be
+			return fmt.Errorf("the daemon did not start: %w", err)
+		}
 		return &fault{
 			code: exitFailed, message: "the daemon ended at once and wrote nothing",
 			next: "run it in the foreground to see why: scv run",
 		}
 	}
-	// It is the sentence of the daemon's own command line, next step included.
-	if text, ok := strings.CutPrefix(said, "scv: "); ok {
+	// The last thing is the sentence of the daemon's own command line, next step included.
+	if _, text, ok := strings.Cut("\n"+said, "\nscv: "); ok {
 		fmt.Fprintln(f.sys.Err, "scv: the daemon did not start: "+text)
 		return status(exitFailed)
 	}
 	return &fault{code: exitFailed, message: "the daemon did not start: " + said, next: "run it in the foreground: scv run"}
+}
+
+// writable tries whether the home's disk takes a file.
+func writable(h *home.Home) error {
+	const name = "state/daemon.log.try"
+	err := h.Root().WriteFile(name, make([]byte, 4<<10), home.FileMode)
+	removeErr := h.Root().Remove(name)
+	if err != nil {
+		return err
+	}
+	return removeErr
 }
 
 // logSince reads at most 8 KiB of the daemon's log from a position on.

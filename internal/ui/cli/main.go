@@ -13,6 +13,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"scv/internal/home"
@@ -92,6 +93,9 @@ func (f *service) openHome() (*home.Home, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := strange(path); err != nil {
+		return nil, err
+	}
 	h, err := home.Open(path)
 	if err != nil {
 		return nil, err
@@ -102,6 +106,24 @@ func (f *service) openHome() (*home.Home, error) {
 	}
 	f.opened = h
 	return h, nil
+}
+
+// strange refuses a directory that holds other things and nothing of SCV's: to open a home is to make directories in it
+// and to close it to others, which nobody means for $HOME or the root of the system.
+func strange(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) == 0 {
+		return nil // home.Open makes it, or says what is wrong with it
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); name == "state" || name == "config.toml" {
+			return nil
+		}
+	}
+	return &fault{
+		code: exitRefused, message: home.Pretty(path) + " holds other things and is no home of SCV; nothing was changed",
+		next: "name a directory of its own, such as: export SCV_HOME=" + home.Pretty(filepath.Join(path, ".scv")),
+	}
 }
 
 // isTerminal reports whether a stream is a terminal.

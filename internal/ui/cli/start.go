@@ -161,10 +161,18 @@ func (f *service) stopDaemon(ctx context.Context, h *home.Home, all bool) (note 
 	return orElse(trimDot(value(st.WorkbenchNote)), "the daemon ended"), nil
 }
 
-// gone waits for the end of a daemon that said that it ends.
+// gone waits for the end of a daemon that said that it ends. One whose home was moved under it leaves its socket there,
+// where nobody answers any more.
 func (f *service) gone(ctx context.Context, h *home.Home) error {
 	pause := 2 * time.Millisecond
 	for listening(h) {
+		c, err := f.connect(ctx, h)
+		if errors.Is(err, client.ErrNoDaemon) {
+			return nil
+		}
+		if err == nil {
+			c.Close()
+		}
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), client.ErrSilent) {

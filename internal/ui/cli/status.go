@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"scv/internal/client"
+	"scv/internal/client/offline"
 	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/safe/plain"
@@ -112,7 +113,23 @@ func (f *service) inspect(ctx context.Context, h *home.Home) (*daemonReport, err
 	default:
 		return nil, err
 	}
+	if err != nil {
+		r.recall(ctx, h)
+	}
 	return r, nil
+}
+
+// recall counts what lies on disk, for a daemon that does not answer. What cannot be read counts as nothing: the state
+// of the daemon is what was asked for.
+func (r *daemonReport) recall(ctx context.Context, h *home.Home) {
+	disk, err := offline.Open(h)
+	if err != nil {
+		return
+	}
+	defer disk.Close()
+	if view, err := disk.Snapshot(ctx); err == nil {
+		r.count(&view)
+	}
 }
 
 func (f *service) askStatus(ctx context.Context, h *home.Home, r *daemonReport) error {
@@ -177,15 +194,17 @@ func (f *screen) printStatus(r *daemonReport) error {
 	lines := [][2]string{
 		{"daemon", daemon}, {"home", home.Pretty(r.Home)}, {"socket", home.Pretty(r.Socket)},
 	}
-	if r.State == "running" {
-		lines = append(lines, [2]string{"jobs", fmt.Sprintf("%d working, %d queued, %d need you, %d ended", r.Working, r.Queued, r.NeedYou, r.Finished)},
-			[2]string{"runs", fmt.Sprintf("%d live", r.LiveRuns)})
+	asOf := ""
+	if r.State != "running" {
+		asOf = ", when the daemon last wrote"
 	}
+	lines = append(lines, [2]string{"jobs", fmt.Sprintf("%d working, %d queued, %d need you, %d ended", r.Working, r.Queued, r.NeedYou, r.Finished) + asOf},
+		[2]string{"runs", fmt.Sprintf("%d live", r.LiveRuns) + asOf})
 	for _, p := range r.Problems {
 		lines = append(lines, [2]string{"problem", p})
 	}
 	for _, l := range r.Log {
-		lines = append(lines, [2]string{"log", l})
+		lines = append(lines, [2]string{"log", f.logText(l)})
 	}
 	lines = append(lines, [2]string{"next", r.Next})
 	for _, l := range lines {
@@ -194,11 +213,22 @@ func (f *screen) printStatus(r *daemonReport) error {
 		if f.columns > 0 {
 			name, sep = plain.Pad(l[0], 8), " "
 		}
-		if _, err := fmt.Fprintln(f.sys.Out, name+sep+plain.Line(l[1])); err != nil {
+		if _, err := fmt.Fprintln(f.sys.Out, name+sep+f.hang(len(name+sep), plain.Line(l[1]))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// logText is a line of the daemon's log: as it stands for a pipe, shorter for people. A line of another form stays.
+func (f *screen) logText(line string) string {
+	stamp, rest, ok := strings.Cut(strings.TrimPrefix(line, "time="), " ")
+	at, err := time.Parse(time.RFC3339, stamp)
+	if f.columns == 0 || !ok || err != nil {
+		return line
+	}
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "level=INFO "), "level=")
+	return at.Local().Format("15:04:05") + " " + strings.Replace(rest, "msg=", "", 1)
 }
 
 // since writes a moment for a sentence.

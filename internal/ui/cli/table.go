@@ -127,3 +127,32 @@ func (f *screen) printRow(out io.Writer, row []cell, shown, widths []int) error 
 	_, err := fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
 	return err
 }
+
+// leastRoom is the narrowest column of text that is worth its own margin.
+const leastRoom = 24
+
+// hang breaks a text at its spaces so that it fits the terminal behind the cells that stand before it, each further
+// line below the first. A word that is too long stays whole, and so does every text for a pipe.
+func (f *screen) hang(before int, s string) string {
+	room := f.columns - before
+	if room < leastRoom || plain.Width(s) <= room {
+		return s
+	}
+	var b strings.Builder
+	used := 0
+	for i, word := range strings.Split(s, " ") {
+		w := plain.Width(word)
+		switch {
+		case i == 0:
+		case used+1+w > room && used > 0:
+			b.WriteString("\n" + strings.Repeat(" ", before))
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += w
+	}
+	return b.String()
+}

@@ -71,7 +71,8 @@ func runWhy(ctx context.Context, opts *whyOptions) error {
 		if f.columns > 0 {
 			format, source = "  %s  %s  %s\n", plain.Pad(source, 8)
 		}
-		if _, err := fmt.Fprintf(f.sys.Out, format, f.clock(e.AtMs), source, plain.Line(e.Fact)); err != nil {
+		clock := f.clock(e.AtMs)
+		if _, err := fmt.Fprintf(f.sys.Out, format, clock, source, f.hang(2+len(clock)+2+plain.Width(source)+2, plain.Line(e.Fact))); err != nil {
 			return err
 		}
 	}

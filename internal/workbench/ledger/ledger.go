@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -61,28 +62,35 @@ type Store struct {
 	id       string
 	starts   uint64
 	counters row.Counters // as stored
+	lost     string       // a sentence when the ledger before this one was lost
 
 	mu   sync.Mutex // guards busy and shut
 	shut bool
 }
 
-// Open opens the ledger of a home, or makes it. A ledger of a newer layout is a *NewerLayoutError.
+// Open opens the ledger of a home, or makes it. A ledger of a newer layout is a *NewerLayoutError; one that is damaged, a
+// link or on a full disk is a *wire.Error with what can be done about it.
 func Open(ctx context.Context, h *home.Home, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	fresh, err := prepare(h)
 	if err != nil {
-		return nil, err
+		return nil, unopened(h, err)
 	}
 	if !fresh {
 		if err := checkLayout(ctx, h.LedgerPath()); err != nil {
-			return nil, err
+			return nil, unopened(h, err)
 		}
 	}
 	s := &Store{home: h, log: log}
+	if fresh {
+		if err := s.salvage(); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.open(ctx); err != nil {
-		return nil, err
+		return nil, unopened(h, err)
 	}
 	if err := s.accepted.open(h); err != nil {
 		s.closeAll()
@@ -93,7 +101,7 @@ func Open(ctx context.Context, h *home.Home, log *slog.Logger) (*Store, error) {
 
 // prepare makes the database's file, so that it has our mode and not the umask's.
 func prepare(h *home.Home) (fresh bool, err error) {
-	f, err := os.OpenFile(h.LedgerPath(), os.O_CREATE|os.O_RDWR, home.FileMode)
+	f, err := os.OpenFile(h.LedgerPath(), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, home.FileMode)
 	if err != nil {
 		return false, fmt.Errorf("open the ledger: %w", err)
 	}
@@ -168,17 +176,25 @@ func (s *Store) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.id = meta["home"]; s.id == "" {
+	if id := meta["home"]; id != "" {
+		s.id = id
+	} else if s.id == "" {
 		s.id = newUUID()
 	}
 	n, _ := strconv.ParseUint(meta["starts"], 10, 64)
-	s.starts = n + 1
+	s.starts = max(n, s.starts) + 1
 	if text := meta["counters"]; text != "" {
 		if err := json.Unmarshal([]byte(text), &s.counters); err != nil {
 			return fmt.Errorf("read the counters: %w", err)
 		}
 	}
-	for key, value := range map[string]string{"home": s.id, "starts": strconv.FormatUint(s.starts, 10), "layout": strconv.Itoa(Layout)} {
+	counters, err := encode(s.counters)
+	if err != nil {
+		return err
+	}
+	for key, value := range map[string]string{
+		"home": s.id, "starts": strconv.FormatUint(s.starts, 10), "layout": strconv.Itoa(Layout), "counters": counters,
+	} {
 		if _, err := tx.ExecContext(ctx, putMeta, key, value); err != nil {
 			return fmt.Errorf("write %s: %w", key, err)
 		}

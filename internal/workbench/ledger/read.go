@@ -135,7 +135,7 @@ func (r reads) around(ctx context.Context, l *row.Loaded) (err error) {
 // Load reads what a start needs: its cost grows with what is live, not with what was ever done.
 func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
 	r := reads{s.db}
-	l := row.Loaded{HomeID: s.id, Starts: s.starts, Counters: s.counters, Prompts: map[wire.JobID]row.Prompt{}}
+	l := row.Loaded{HomeID: s.id, Starts: s.starts, Lost: s.lost, Counters: s.counters, Prompts: map[wire.JobID]row.Prompt{}}
 	if err := r.recent(ctx, &l); err != nil {
 		return l, plain("load the ledger", err)
 	}

@@ -39,7 +39,10 @@ func OpenReader(ctx context.Context, h *home.Home) (*Reader, error) {
 		// A directory that cannot be written holds no half-written database: nobody can be writing it.
 		r, err = openReader(ctx, readerDSN(path)+"&immutable=1")
 	}
-	return r, err
+	if err != nil {
+		return nil, unopened(h, err)
+	}
+	return r, nil
 }
 
 func writeProtected(err error) bool {

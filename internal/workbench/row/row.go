@@ -131,6 +131,7 @@ type Accepted struct {
 
 // Loaded is what a start of the daemon finds: all that is live or unfinished, what ended lately, and the counters.
 type Loaded struct {
+	Lost          string // a sentence when an earlier ledger was lost and its jobs are not here
 	HomeID        string
 	Starts        uint64 // how often the ledger was opened for writing, this time included; 0 when not known
 	Counters      Counters
