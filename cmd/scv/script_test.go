@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -187,7 +188,25 @@ func signalDaemon(sig syscall.Signal) func(*testscript.TestScript, bool, []strin
 		pid, err := daemonPID(ts.Getenv("SCV_HOME"))
 		ts.Check(err)
 		ts.Check(syscall.Kill(pid, sig))
+		for sig == syscall.SIGSTOP && !stopped(pid) { // the signal is sent, and takes effect in its own time
+			runtime.Gosched()
+		}
 	}
+}
+
+// stopped reports whether every thread of a process is stopped.
+func stopped(pid int) bool {
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(stats) == 0 {
+		return true // it is gone
+	}
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err == nil && !strings.HasPrefix(string(data[strings.LastIndexByte(string(data), ')')+1:]), " T") {
+			return false
+		}
+	}
+	return true
 }
 
 func daemonPID(home string) (int, error) {

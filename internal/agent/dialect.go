@@ -199,6 +199,7 @@ type Outcome struct {
 	Error  string // what the agent said went wrong
 	Usage  Usage
 	Denied []string // tool calls that the mode refused, one line each
+	NoEnd  bool     // the process left without a final event: after a stop of ours that is what a stop looks like
 }
 
 // MaxReply bounds a kept reply in bytes; a longer one is cut at a character and says so in the outcome's detail.

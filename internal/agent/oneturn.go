@@ -189,7 +189,7 @@ func (s *OneTurn) exited(name string, exit Exit) []Fact {
 	if class == ClassAuth || class == ClassSession {
 		detail = Explain(class, name, "", said)
 	}
-	return s.End(Outcome{State: wire.StateFailed, Class: class, Detail: detail, Error: firstNonEmpty(tail, detail)})
+	return s.End(Outcome{State: wire.StateFailed, Class: class, Detail: detail, Error: firstNonEmpty(tail, detail), NoEnd: true})
 }
 
 // lastLines returns the end of the tail that fits a detail.

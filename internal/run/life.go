@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"scv/internal/agent"
@@ -256,7 +257,7 @@ func (r *run) notStarted(err error) {
 func sentence(err error) string {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		if refused.Hint != "" {
-			return refused.Message + " Next: " + refused.Hint
+			return strings.TrimSuffix(refused.Message, ".") + " (" + refused.Hint + ")"
 		}
 		return refused.Message
 	}

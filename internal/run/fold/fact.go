@@ -152,9 +152,11 @@ func (f *Fold) ended(turn uint32, o agent.Outcome) {
 		InputTokens: o.Usage.InputTokens, OutputTokens: o.Usage.OutputTokens, CostUSD: o.Usage.CostUSD,
 		CumulativeTokens: o.Usage.CumulativeTokens, CumulativeCost: o.Usage.CumulativeCost,
 	}
-	status, text := o.State.String(), f.display(o.Error)
-	if text == "" && o.State != wire.StateCompleted {
-		text = end.Detail
+	status, text := o.State.String(), ""
+	if o.State != wire.StateCompleted {
+		if text = end.Detail; text == "" {
+			text = f.display(o.Error)
+		}
 	}
 	f.event(wire.RunEvent{Kind: wire.EventTurnEnded, Turn: &turn, Status: &status, Text: text})
 	f.step(row.Step{Kind: row.StepTurnEnded, Turn: turn, End: &end})
@@ -163,6 +165,9 @@ func (f *Fold) ended(turn uint32, o agent.Outcome) {
 // yields reports whether an outcome may be no more than what being stopped looks like to the agent. A success, a
 // refusal, or a failure with a cause of its own came first and stands: a late stop never hides it.
 func yields(o agent.Outcome) bool {
+	if o.NoEnd { // its class is read off what it complained of before
+		return true
+	}
 	switch o.Class {
 	case agent.ClassNone, agent.ClassAgent, agent.ClassStart, agent.ClassLost:
 		return o.State == wire.StateFailed || o.State == wire.StateInterrupted

@@ -85,8 +85,11 @@ func (f *factory) printResult(ctx context.Context, r *reading, ref wire.JobRef, 
 		}
 	}
 	if res.State == wire.StateCompleted {
-		if value(res.Reply) == "" {
+		switch {
+		case value(res.Reply) == "":
 			f.say("%s completed without a reply. Next: scv jobs log %s", res.Job, res.Job)
+		case res.Detail != nil: // such as a reply that was cut, or tool calls that the mode refused
+			f.say("%s completed: %s. Next: scv jobs log %s", res.Job, trimDot(plain.Line(*res.Detail)), res.Job)
 		}
 		return nil
 	}

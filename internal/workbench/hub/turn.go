@@ -261,6 +261,12 @@ func (r *run) works(j *job, e state.Event, s row.Step, fact string) {
 
 func (r *run) activity(j *job, s row.Step) {
 	retry := s.Kind == row.StepRetry
+	if s.Detail == "" && j.retrying && !retry { // it still tries: only what it does next tells that it got through
+		if j.row.State == wire.StateUnknown {
+			r.works(j, state.Activity, s, "the agent gave a sign of life")
+		}
+		return
+	}
 	news := j.row.State == wire.StateUnknown || j.retrying != retry ||
 		s.Detail != "" && s.Detail != str(r.row.Detail) || retry && s.Class != class(j)
 	if !news {
@@ -268,7 +274,7 @@ func (r *run) activity(j *job, s row.Step) {
 	}
 	r.works(j, state.Activity, s, "the agent gave a sign of life")
 	if retry && !j.retrying {
-		j.note(s.At, "agent", "tries again: "+s.Detail)
+		j.note(s.At, "agent", s.Detail)
 	}
 	if s.Detail != "" || j.retrying {
 		if !j.row.Cancelled {
