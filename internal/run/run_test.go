@@ -118,7 +118,7 @@ func TestStartFailures(t *testing.T) {
 		class, says  string
 	}{
 		"no program":    {kind: "fake", prompt: "missing", class: "missing", says: "was not found"},
-		"refused":       {kind: "fake", prompt: "refuse", class: "start", says: "This turn cannot be served."},
+		"refused":       {kind: "fake", prompt: "refuse", class: "start", says: "This turn cannot be served (ask for something else)"},
 		"unknown agent": {kind: "none", prompt: "x", class: "missing", says: "no agent \"none\""},
 		"no directory":  {kind: "fake", prompt: "x", class: "start", says: "is not there any more", change: func(o *row.Order) { o.Run.Cwd = "/no/such/place" }},
 	} {
