@@ -1,0 +1,29 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// workingDir is the directory that a process works in. ok is false for one that is gone, has none, or belongs to
+// somebody else; an error means that it is not known.
+func workingDir(pid int) (dir string, ok bool, err error) {
+	base := "/proc/" + strconv.Itoa(pid)
+	dir, err = os.Readlink(base + "/cwd")
+	switch {
+	case err == nil:
+		return strings.TrimSuffix(dir, " (deleted)"), true, nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
+		return "", false, nil
+	case errors.Is(err, fs.ErrPermission):
+		// Another user's, or one that the kernel shields even from its owner (an ssh-agent, a set-uid program). It is left
+		// out: such run on every machine, and would keep every worktree for ever.
+		return "", false, nil
+	}
+	return "", false, fmt.Errorf("look where process %d works: %w", pid, err)
+}

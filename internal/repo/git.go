@@ -1,0 +1,352 @@
+// Package repo owns git: every git process that SCV starts is started here, hardened so that a repository can run no
+// program of its own choice, and the worktrees that SCV makes for jobs are made, listed and removed here.
+//
+// Who may call it: the daemon, and a command that works without one. All of it may be called from any goroutine; what
+// changes one repository is done one after the other inside this process. It keeps nothing in memory: the truth is the
+// record beside each worktree (written before git is asked for anything), the link between the worktree and its
+// repository, and git's own answers.
+//
+// Loss: nothing is removed on a negative or missing answer. "Cannot tell" keeps the worktree and says why.
+//
+// Known limits: a configuration that is changed between the look at its drivers and the call may still be obeyed
+// (security.md section 3 rule 6); what git-lfs must fetch with credentials is not fetched.
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"scv/internal/safe/plain"
+)
+
+const (
+	// gitTime bounds a git command that only looks; addTime one that checks files out.
+	gitTime = 30 * time.Second
+	addTime = 15 * time.Minute
+	// gitOutput is how much of a command's output is read, in bytes; more is an error, never cut.
+	gitOutput = 64 << 10
+	// stderrKept is how much of what git says about a failure is kept, in bytes.
+	stderrKept = 4 << 10
+	// makingMark is the variable that marks a git process which makes a worktree, with the worktree's path.
+	makingMark = "SCV_WORKTREE"
+)
+
+// place is a work tree with the repository behind it, all absolute. Naming all three keeps git from looking for them.
+type place struct {
+	top    string
+	gitDir string
+	common string
+}
+
+// call is one git command.
+type call struct {
+	at      place    // explicit repository; zero: the one that dir lies in
+	dir     string   // where the process runs; empty: at.top, or the root
+	args    []string // subcommand first; names from outside behind --end-of-options or --
+	stdin   []byte
+	extra   []string // more environment
+	output  int      // bytes of output, gitOutput when 0
+	limit   time.Duration
+	drivers bool // the command may run filter, diff or merge drivers: neutralise those of the repository
+}
+
+// git runs the git of the machine. It is immutable.
+type git struct {
+	program string
+	env     []string
+}
+
+// gitError is a git command that failed. Said is the first line of what git wrote, fit to be shown.
+type gitError struct {
+	Command string
+	Exit    int // -1: it did not exit by itself
+	Said    string
+	err     error
+}
+
+func (e *gitError) Error() string {
+	if e.Said == "" {
+		return fmt.Sprintf("git %s: %v", e.Command, e.err)
+	}
+	return fmt.Sprintf("git %s: %s", e.Command, e.Said)
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+// exited reports whether err is a git command that ended by itself with this code.
+func exited(err error, code int) bool {
+	e, ok := errors.AsType[*gitError](err)
+	return ok && e.Exit == code
+}
+
+// errTooMuch says that a command wrote more than its bound.
+var errTooMuch = errors.New("more output than expected")
+
+// passed are the variables that git and the owner's own filters (git-lfs) need; all others stay away from them.
+func passed(key string) bool {
+	switch key {
+	case "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR":
+		return true
+	}
+	return false
+}
+
+func newGit(environ []string) *git {
+	g := &git{program: "git"}
+	for _, kv := range environ {
+		if key, _, _ := strings.Cut(kv, "="); passed(key) {
+			g.env = append(g.env, kv)
+		}
+	}
+	// GIT_ALLOW_PROTOCOL is stronger than any protocol.*.allow of a repository: no command here talks to another one,
+	// so that a partial clone cannot make git start a helper that its configuration names.
+	g.env = append(g.env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none", "GIT_SSH_COMMAND=false", "GIT_ASKPASS=false", "GIT_EDITOR=false", "GIT_PAGER=cat")
+	return g
+}
+
+// always are the settings of security.md section 3 rule 1 and 3, and those that keep submodules from being entered.
+func always() []string {
+	return []string{
+		"--no-pager", "--no-replace-objects",
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external=", "-c", "core.pager=cat",
+		"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false", "-c", "log.showSignature=false", "-c", "gpg.program=false",
+		"-c", "core.sshCommand=false", "-c", "credential.helper=", "-c", "core.askPass=false", "-c", "core.editor=false",
+		"-c", "sequence.editor=false", "-c", "protocol.ext.allow=never", "-c", "safe.bareRepository=explicit",
+		"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=all", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "core.untrackedCache=false", "-c", "worktree.useRelativePaths=false", "-c", "core.quotePath=false",
+	}
+}
+
+// run does one command and returns its output. The error is a *gitError, or that of ctx.
+func (g *git) run(ctx context.Context, c call) ([]byte, error) {
+	extra := slices.Clone(c.extra)
+	if c.drivers {
+		harmless, err := g.neutral(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		extra = append(extra, harmless...)
+	}
+	if c.limit == 0 {
+		c.limit = gitTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, g.program, c.argv()...)
+	// Its own group: what git started (the owner's filters) ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Dir = cmpDir(c)
+	cmd.Env = append(slices.Clip(g.env), extra...)
+	if c.at.common != "" {
+		cmd.Env = append(cmd.Env, "GIT_COMMON_DIR="+c.at.common)
+	}
+	if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	stdout := &bounded{left: c.output, hard: true}
+	if c.output == 0 {
+		stdout.left = gitOutput
+	}
+	stderr := &bounded{left: stderrKept}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	err := cmd.Run()
+	if err == nil {
+		return stdout.buf.Bytes(), nil
+	}
+	return nil, g.failure(ctx, c, err, stdout, stderr)
+}
+
+func (g *git) failure(ctx context.Context, c call, err error, stdout, stderr *bounded) error {
+	out := &gitError{Command: c.args[0], Exit: -1, err: err}
+	switch {
+	case stdout.over:
+		out.err = errTooMuch
+	case ctx.Err() != nil:
+		out.err = context.Cause(ctx)
+	default:
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			out.Exit = e.ExitCode()
+		}
+		out.Said = firstWords(stderr.buf.String())
+	}
+	return out
+}
+
+// firstWords is the line of git's words that tells most: the first that says fatal or error, else the first.
+func firstWords(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for _, line := range lines {
+		for _, lead := range []string{"fatal: ", "error: "} {
+			if rest, ok := strings.CutPrefix(line, lead); ok {
+				return plain.FirstLine(rest, 300)
+			}
+		}
+	}
+	return plain.FirstLine(lines[0], 300)
+}
+
+func cmpDir(c call) string {
+	switch {
+	case c.dir != "":
+		return c.dir
+	case c.at.top != "":
+		return c.at.top
+	}
+	return "/"
+}
+
+func (c call) argv() []string {
+	args := always()
+	if c.at.gitDir != "" {
+		args = append(args, "--git-dir="+c.at.gitDir)
+	}
+	if c.at.top != "" {
+		args = append(args, "--work-tree="+c.at.top)
+	}
+	args = append(args, c.args[0])
+	switch c.args[0] {
+	case "diff", "log", "show", "diff-tree", "diff-index", "diff-files":
+		args = append(args, "--no-ext-diff", "--no-textconv")
+	}
+	return append(args, c.args[1:]...)
+}
+
+// driver is a family of settings by which a repository can name a program, such as filter.lfs.
+type driver struct{ section, name string }
+
+// variables are the settings of a family that git obeys, with the value that makes each harmless.
+func (d driver) variables() [][2]string {
+	switch d.section {
+	case "filter":
+		return [][2]string{{"clean", ""}, {"smudge", ""}, {"process", ""}, {"required", "false"}}
+	case "diff":
+		return [][2]string{{"textconv", ""}, {"command", ""}}
+	case "merge":
+		return [][2]string{{"driver", "true"}}
+	}
+	return nil
+}
+
+// neutral returns, as environment, settings that undo every driver which the repository itself names. A driver that the
+// owner's or the system's configuration names as well keeps the value it has there (security.md section 3 rule 2). It is
+// handed over as environment, because a name may hold an equals sign, at which -c would cut.
+func (g *git) neutral(ctx context.Context, c call) ([]string, error) {
+	c.args = []string{"config", "--show-scope", "-z", "--get-regexp", `^(filter|diff|merge|lfs)\.`}
+	c.drivers, c.stdin, c.limit, c.output, c.extra = false, nil, gitTime, 1<<20, nil
+	out, err := g.run(ctx, c)
+	if exited(err, 1) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	said, err := readDrivers(out)
+	if err != nil {
+		return nil, err
+	}
+	set := said.undo()
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(set))}
+	for i, kv := range set {
+		n := strconv.Itoa(i)
+		env = append(env, "GIT_CONFIG_KEY_"+n+"="+kv[0], "GIT_CONFIG_VALUE_"+n+"="+kv[1])
+	}
+	return env, nil
+}
+
+// settings are what git config lists: values of the owner and the system, and what the repository itself sets.
+type settings struct {
+	trusted  map[string]string
+	local    map[string]bool
+	named    map[driver]bool // families that the repository touches
+	programs []string        // settings of the repository by which git-lfs finds programs
+}
+
+func readDrivers(list []byte) (settings, error) {
+	s := settings{trusted: map[string]string{}, local: map[string]bool{}, named: map[driver]bool{}}
+	fields := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
+	if len(fields)%2 != 0 {
+		return settings{}, errors.New("git config: unexpected output")
+	}
+	for pair := range slices.Chunk(fields, 2) {
+		key, value, _ := strings.Cut(pair[1], "\n")
+		section, rest, _ := strings.Cut(key, ".")
+		name := rest[:max(0, strings.LastIndexByte(rest, '.'))]
+		switch {
+		case pair[0] == "system", pair[0] == "global":
+			s.trusted[key] = value
+		case pair[0] == "command": // ours
+		case section == "lfs":
+			if lfsProgram(rest) && !s.local[key] {
+				s.programs = append(s.programs, key)
+			}
+			s.local[key] = true
+		case name != "":
+			s.named[driver{section, name}] = true
+			s.local[key] = true
+		}
+	}
+	return s, nil
+}
+
+// undo lists the settings that give every touched family back what the owner set, or nothing.
+func (s settings) undo() [][2]string {
+	var set [][2]string
+	for d := range s.named {
+		vars := d.variables()
+		key := func(v [2]string) string { return d.section + "." + d.name + "." + v[0] }
+		owned := slices.ContainsFunc(vars, func(v [2]string) bool { _, ok := s.trusted[key(v)]; return ok })
+		for _, v := range vars {
+			value, ok := s.trusted[key(v)]
+			switch {
+			case ok:
+				set = append(set, [2]string{key(v), value})
+			case !owned || s.local[key(v)]: // an empty process would switch off the owner's clean and smudge
+				set = append(set, v)
+				set[len(set)-1][0] = key(v)
+			}
+		}
+	}
+	for _, key := range s.programs {
+		set = append(set, [2]string{key, s.trusted[key]})
+	}
+	return set
+}
+
+// lfsProgram reports whether a setting of git-lfs, without its section, can name a program.
+func lfsProgram(rest string) bool {
+	return strings.HasPrefix(rest, "customtransfer.") || strings.HasPrefix(rest, "extension.") ||
+		strings.HasSuffix(rest, "standalonetransferagent")
+}
+
+// bounded keeps the first bytes written to it. Behind the bound a hard one fails the writer, another drops.
+type bounded struct {
+	buf  bytes.Buffer
+	left int
+	hard bool
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.buf.Write(p[:n])
+	b.left -= n
+	if n < len(p) {
+		b.over = true
+		if b.hard {
+			return n, errTooMuch
+		}
+	}
+	return len(p), nil
+}
