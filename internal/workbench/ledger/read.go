@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
@@ -33,24 +35,49 @@ func one[T any](ctx context.Context, db *sql.DB, what, query string, args ...any
 	return v, true, nil
 }
 
-// many decodes every body that a query finds.
+// many decodes every body that a query finds. The decoding is most of a start's work, so it is shared out.
 func many[T any](ctx context.Context, db *sql.DB, what, query string, args ...any) (all []T, err error) {
+	var bodies [][]byte
 	err = scanAll(ctx, db, func(scan func(...any) error) error {
-		var body sql.RawBytes
-		if err := scan(&body); err != nil {
-			return err
-		}
-		var v T
-		if err := json.Unmarshal(body, &v); err != nil {
-			return err
-		}
-		all = append(all, v)
-		return nil
+		var body []byte
+		err := scan(&body)
+		bodies = append(bodies, body)
+		return err
 	}, query, args...)
+	if err == nil {
+		all, err = decodeAll[T](bodies)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	return all, nil
+}
+
+// decodeAll decodes bodies in their order, on up to four processors when there are enough of them.
+func decodeAll[T any](bodies [][]byte) ([]T, error) {
+	if len(bodies) == 0 {
+		return nil, nil
+	}
+	const least = 32 // bodies worth a goroutine
+	share := max(least, (len(bodies)+3)/min(4, runtime.GOMAXPROCS(0)))
+	all := make([]T, len(bodies))
+	failed := make([]error, 0, 4)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for from := 0; from < len(bodies); from += share {
+		wg.Go(func() {
+			for i := from; i < min(from+share, len(bodies)); i++ {
+				if err := json.Unmarshal(bodies[i], &all[i]); err != nil {
+					mu.Lock()
+					failed = append(failed, err)
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return all, errors.Join(failed...)
 }
 
 func (r reads) job(ctx context.Context, session wire.SessionID, id wire.JobID) (row.Job, bool, error) {
