@@ -88,7 +88,7 @@ func (l *lab) start(ctx context.Context) (time.Duration, error) {
 	for {
 		conn, err := l.dial(ctx)
 		if err == nil {
-			_, err = conn.Call(ctx, wire.WorkbenchCommand{})
+			_, err = conn.Call(ctx, wire.StatusCommand{})
 			took := time.Since(begin)
 			return took, errors.Join(err, conn.Close())
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type bench struct {
 // recovered opens the ledger and starts the hub from it. Live runs are then looked for by the launcher.
 func recovered(ctx context.Context, opt Options, log *slog.Logger) (*bench, error) {
 	began := opt.Now()
+	defer debug.SetGCPercent(debug.SetGCPercent(200)) // a collection in the middle of the loading costs a fifth of it
 	store, err := ledger.Open(ctx, opt.Home, log)
 	if err != nil {
 		return nil, err
