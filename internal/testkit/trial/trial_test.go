@@ -9,6 +9,7 @@ import (
 
 	"scv/internal/agent"
 	"scv/internal/testkit/fakemodel"
+	"scv/internal/testkit/need"
 	"scv/internal/testkit/proxy"
 	"scv/internal/testkit/realagent"
 	"scv/internal/wire"
@@ -91,12 +92,9 @@ func TestTrial_CodexAppServerUnderDaemonsThatDie(t *testing.T) {
 	a.NoDials(t)
 }
 
-// TestTrial_GeminiUnderDaemonsThatDie does the same with the real gemini, where SCV_REAL_GEMINI names it.
+// TestTrial_GeminiUnderDaemonsThatDie does the same with the real gemini.
 func TestTrial_GeminiUnderDaemonsThatDie(t *testing.T) {
-	path := os.Getenv("SCV_REAL_GEMINI")
-	if path == "" {
-		t.Skip("no real gemini: set SCV_REAL_GEMINI to its program to run this test")
-	}
+	path := need.Agent(t, "gemini")
 	model, gate, dir := fakemodel.Start(t), proxy.Start(t), t.TempDir()
 	settings := `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"privacy":{"usageStatisticsEnabled":false},
 		"general":{"enableAutoUpdate":false,"sessionRetention":{"enabled":false}}}`
