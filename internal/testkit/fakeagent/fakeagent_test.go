@@ -3,6 +3,7 @@ package fakeagent_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -25,7 +26,21 @@ func TestMain(m *testing.M) {
 	if os.Getenv(marker) != "" {
 		os.Exit(fakeagent.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	os.Exit(inHomeOfItsOwn(m))
+}
+
+// inHomeOfItsOwn keeps what the agent remembers out of the home of whoever runs the tests.
+func inHomeOfItsOwn(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "fakeagent")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	for _, name := range []string{"HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"} {
+		os.Setenv(name, dir)
+	}
+	return m.Run()
 }
 
 // record runs one turn of the fake as a process, driven by the real dialect.
