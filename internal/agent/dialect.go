@@ -172,8 +172,11 @@ const (
 	FactRetry                              // as FactNote, and the state's detail until the next activity: Class says what is wrong
 	FactActivity                           // the agent gave a sign of life that is not logged
 	FactApprovalAsked                      // Approval
-	FactApprovalClosed                     // Approval's ID and Status
+	FactApprovalClosed                     // Approval's Request and Status, one of the Closed words
 	FactSteered                            // Key is the steer that the running turn took
+	FactSteerRefused                       // Key is a steer that it did not take: Text says why
+	FactOffer                              // Offer is what the agent can do
+	FactUsage                              // Usage so far of the running turn
 	FactTurnEnded                          // Outcome; the process may still have to leave
 )
 
@@ -188,6 +191,25 @@ type Fact struct {
 	Class    Class
 	Outcome  *Outcome
 	Approval *Approval
+	Offer    *Offer
+	Usage    *Usage
+}
+
+// An Offer is what an agent says of itself at its handshake. Empty fields were not said.
+type Offer struct {
+	Version string   `json:"version,omitempty"`
+	Models  []Choice `json:"models,omitempty"`
+	Modes   []Choice `json:"modes,omitempty"`
+	Efforts []Choice `json:"efforts,omitempty"`
+	SignIn  string   `json:"sign_in,omitempty"` // a sentence on who is signed in, or that nobody is
+	Steer   bool     `json:"steer,omitzero"`    // a running turn takes further prompts
+}
+
+// A Choice is one value of a setting that an agent offers.
+type Choice struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	Used bool   `json:"used,omitzero"` // it is in force
 }
 
 // An Outcome is how a turn ended and what came of it (agents.md section 3). State is final.
@@ -213,17 +235,43 @@ type Usage struct {
 	CostUSD          *float64 `json:"cost_usd,omitempty"`
 	CumulativeTokens bool     `json:"cumulative_tokens,omitzero"`
 	CumulativeCost   bool     `json:"cumulative_cost,omitzero"`
+	// How full the model's context is, in tokens, after the last call; 0 where the agent does not say.
+	ContextTokens uint64 `json:"context_tokens,omitzero"`
+	ContextWindow uint64 `json:"context_window,omitzero"`
 }
 
-// An Approval is a request that the agent made and waits for.
+// An Approval is a request that the agent made and waits for. Its texts are as the agent wrote them, whole.
 type Approval struct {
 	ID      wire.ApprovalID // made by the fold from run and position
 	Request string          // the agent's own id of the request
-	Name    string
-	Risk    string
+	Name    string          // what is asked for, in the agent's word, for people
+	Risk    Risk
 	Cwd     string
-	Summary string // whole: every byte of what will run
-	Options []string
+	Summary string   // every byte of what will run or change
+	Tool    string   // the agent's name of the tool, for rules
+	Command string   // the literal command of a process, for rules; empty for none
+	Paths   []string // files that it reads or changes, as the agent named them
+	Diff    string   // of a change, unified where the agent gives one
+	Options []Option // the answers that the agent offers
+}
+
+// Risk is what an approved request could do, in upstream's words.
+type Risk string
+
+const (
+	RiskReadOnly   Risk = "read_only"
+	RiskFilesystem Risk = "filesystem"
+	RiskProcess    Risk = "process"
+	RiskDelegate   Risk = "delegate"
+	RiskNetwork    Risk = "network"
+)
+
+// An Option is an answer that an agent offers. Kind is one of ACP's words: allow_once, allow_always, reject_once,
+// reject_always; only the first and the third are ever chosen by SCV.
+type Option struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	Name string `json:"name,omitempty"`
 }
 
 // Wishes is all that the owner wants of a run and that is not fulfilled yet, as committed in the ledger.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"strings"
 
 	"scv/internal/wire"
 )
@@ -13,26 +12,15 @@ import (
 // A turn ends with the agent's own final event, never with an exit code; a process that leaves without one has
 // failed, and its last lines say why. What comes after the final event changes nothing.
 type OneTurn struct {
-	Turn    uint32   `json:"turn,omitzero"`
-	Started bool     `json:"started,omitzero"` // the process was started
-	Sent    string   `json:"sent,omitempty"`   // key of the prompt that came back through the spool
-	Spoke   bool     `json:"spoke,omitzero"`   // the agent wrote a line that its dialect understood
-	Session string   `json:"session,omitempty"`
-	Reply   string   `json:"reply,omitempty"` // the last whole message
-	Cut     bool     `json:"cut,omitzero"`    // Reply is only the beginning
-	Tail    []string `json:"tail,omitempty"`  // the last lines of its standard error and of what was no event
-	Broken  string   `json:"broken,omitempty"`
-	Denied  []string `json:"denied,omitempty"`
-	Refused int      `json:"refused,omitzero"` // tool calls in Denied and beyond its bound
-	Over    bool     `json:"over,omitzero"`
+	Turn    uint32 `json:"turn,omitzero"`
+	Started bool   `json:"started,omitzero"` // the process was started
+	Sent    string `json:"sent,omitempty"`   // key of the prompt that came back through the spool
+	Spoke   bool   `json:"spoke,omitzero"`   // the agent wrote a line that its dialect understood
+	Session string `json:"session,omitempty"`
+	Broken  string `json:"broken,omitempty"`
+	Over    bool   `json:"over,omitzero"`
+	Account
 }
-
-// Bounds of what is kept for the sentence on a failure.
-const (
-	maxTailLines = 12
-	maxTailLine  = 400
-	maxDenied    = 20
-)
 
 // Feed folds what is the same for every agent. It returns false when the input is a whole line of the agent's output
 // that the dialect has to read.
@@ -103,123 +91,17 @@ func (s *OneTurn) Named(session string) []Fact {
 	return []Fact{{Kind: FactSession, Session: session}}
 }
 
-// Say notes a whole message of the agent as its reply so far.
-func (s *OneTurn) Say(text string) Fact {
-	s.SetReply(text)
-	return Fact{Kind: FactText, Text: text}
-}
-
-// SetReply keeps text, bounded, as the reply.
-func (s *OneTurn) SetReply(text string) { s.Reply, s.Cut = Bound(text, MaxReply) }
-
-// Deny counts a tool call that the mode refused.
-func (s *OneTurn) Deny(line string) {
-	s.Refused++
-	if len(s.Denied) < maxDenied {
-		s.Denied = append(s.Denied, line)
-	}
-}
-
-// Remember keeps a line for the sentence on a failure.
-func (s *OneTurn) Remember(line []byte) {
-	text, cut := Bound(OneLine(string(line[:min(len(line), 4*maxTailLine)])), maxTailLine)
-	if text == "" {
-		return
-	}
-	if cut || len(line) > 4*maxTailLine {
-		text += ellipsis
-	}
-	if len(s.Tail) == maxTailLines {
-		s.Tail = append(s.Tail[:0], s.Tail[1:]...)
-	}
-	s.Tail = append(s.Tail, text)
-}
-
 // End settles the turn, once: it completes the outcome by the reply and by what was refused.
 func (s *OneTurn) End(o Outcome) []Fact {
 	if s.Over {
 		return nil
 	}
-	if o.Reply == "" {
-		o.Reply = s.Reply
-	}
-	o.Denied = s.Denied
-	var notes []string
-	if o.Detail != "" {
-		notes = append(notes, Shorten(o.Detail, MaxDetail))
-	}
-	if s.Refused > 0 {
-		notes = append(notes, deniedNote(s.Refused, s.Denied[0]))
-	}
-	if s.Cut {
-		notes = append(notes, fmt.Sprintf("the reply was longer than %d MiB and is cut", MaxReply>>20))
-	}
-	o.Detail = strings.Join(notes, "; ")
-	// The reply has gone into the outcome: a checkpoint need not carry it on.
-	s.Over, s.Reply, s.Tail, s.Denied = true, "", nil, nil
+	s.Over = true
+	s.Settle(&o)
 	return s.stamp(Fact{Kind: FactTurnEnded, Outcome: &o})
-}
-
-func deniedNote(n int, first string) string {
-	if n == 1 {
-		return "1 tool call was refused by the permission mode (" + first + "); a job started with --mode auto may do it"
-	}
-	return fmt.Sprintf("%d tool calls were refused by the permission mode (first: %s); a job started with --mode auto may do them", n, first)
 }
 
 // exited settles a turn that had no final event.
 func (s *OneTurn) exited(name string, exit Exit) []Fact {
-	tail := strings.Join(s.Tail, " / ")
-	class := ClassifyText(tail)
-	if class == ClassNone {
-		switch {
-		case exit.Code == 126 || exit.Code == 127:
-			class = ClassMissing
-		case !s.Spoke:
-			class = ClassStart
-		default:
-			class = ClassAgent
-		}
-	}
-	said := s.lastLines()
-	if said == "" && s.Broken != "" {
-		said = "it closed its input (" + s.Broken + ")"
-	}
-	detail := strings.TrimSuffix(name+" "+ended(exit)+" without a final event: "+said, ": ")
-	if class == ClassAuth || class == ClassSession {
-		detail = Explain(class, name, "", said)
-	}
-	return s.End(Outcome{State: wire.StateFailed, Class: class, Detail: detail, Error: firstNonEmpty(tail, detail), NoEnd: true})
-}
-
-// lastLines returns the end of the tail that fits a detail.
-func (s *OneTurn) lastLines() string {
-	out := ""
-	for i := len(s.Tail) - 1; i >= 0; i-- {
-		joined := strings.TrimSuffix(s.Tail[i]+" / "+out, " / ")
-		if out != "" && len(joined) > MaxDetail/2 {
-			break
-		}
-		out = joined
-	}
-	return out
-}
-
-func ended(exit Exit) string {
-	switch {
-	case exit.OOM:
-		return "was ended because memory ran out"
-	case exit.Signal != "":
-		return "was ended by " + exit.Signal
-	}
-	return fmt.Sprintf("left with exit code %d", exit.Code)
-}
-
-func firstNonEmpty(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
+	return s.End(s.Vanished(name, exit, s.Spoke, s.Broken))
 }

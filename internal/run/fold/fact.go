@@ -121,7 +121,7 @@ func (f *Fold) approval(x agent.Fact) {
 	if x.Kind == agent.FactApprovalAsked {
 		ev = wire.RunEvent{Kind: wire.EventApprovalRequested, Text: f.display(x.Approval.Summary)}
 		if x.Approval.Risk != "" {
-			ev.Risk = &x.Approval.Risk
+			ev.Risk = new(string(x.Approval.Risk))
 		}
 	} else if x.Status != "" {
 		ev.Status = &x.Status
