@@ -3,8 +3,9 @@ package agent
 import (
 	"path"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"scv/internal/safe/plain"
 )
 
 // Bounds of what a dialect says in one line, in characters (behaviour/runlog.md section 3).
@@ -15,25 +16,10 @@ const (
 
 const ellipsis = "…"
 
-// OneLine returns text as one line: white space collapsed, other control characters and broken UTF-8 replaced.
+// OneLine returns text as one line: escape sequences removed, white space collapsed, and what a terminal could act on
+// or nobody could see made visible.
 func OneLine(text string) string {
-	var out strings.Builder
-	gap := false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
-			gap = out.Len() > 0
-			continue
-		case unicode.IsControl(r):
-			r = utf8.RuneError
-		}
-		if gap {
-			out.WriteByte(' ')
-			gap = false
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
+	return strings.Join(strings.Fields(plain.Line(text)), " ")
 }
 
 // Shorten returns text as one line of at most limit characters, an ellipsis at a cut included. It cuts between

@@ -66,7 +66,8 @@ func newAgentsCheckCmd(f *factory, runF func(context.Context, *agentsCheckOption
 			return runAgentsCheck(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().DurationVar(&opts.timeout, "timeout", checkPatience, "give up after this time")
+	opts.timeout = checkPatience
+	addPatience(cmd.Flags(), &opts.timeout, "timeout", "give up after this time")
 	addJSON[checkReport](cmd, &opts.json)
 	return cmd
 }

@@ -106,18 +106,35 @@ func runConfigShow(opts *configShowOptions) error {
 	return nil
 }
 
+// configPath is what config path tells as JSON.
+type configPath struct {
+	Path   string `json:"path"`
+	Exists bool   `json:"exists"`
+}
+
 func newConfigPathCmd(f *factory) *cobra.Command {
-	return &cobra.Command{
+	json := jsonFlag{}
+	cmd := &cobra.Command{
 		Use: "path", Args: exactly(), Short: "Print where the file is", Example: "  scv config path",
 		RunE: func(*cobra.Command, []string) error {
+			if json.helps(f.sys.Out) {
+				return nil
+			}
 			h, err := f.openHome()
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(f.sys.Out, plain.Line(h.ConfigPath()))
+			path := h.ConfigPath()
+			if json.on() {
+				_, err := os.Stat(path)
+				return json.print(f.sys.Out, configPath{path, err == nil})
+			}
+			_, err = fmt.Fprintln(f.sys.Out, plain.Line(path))
 			return err
 		},
 	}
+	addJSON[configPath](cmd, &json)
+	return cmd
 }
 
 type configGetOptions struct {

@@ -57,6 +57,9 @@ With -f the log is followed until the job has ended; ctrl-C leaves the job runni
 }
 
 func runJobLog(ctx context.Context, opts *jobLogOptions) error {
+	if opts.tail < 0 {
+		return usage("give how many lines to begin with, such as -n 20", "--tail cannot be %d", opts.tail)
+	}
 	if opts.json.helps(opts.f.sys.Out) {
 		return nil
 	}

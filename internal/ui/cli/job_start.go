@@ -55,7 +55,7 @@ with a dash comes after --.`,
 	flags.StringVar(&opts.effort, "effort", "", "reasoning effort of the agent")
 	flags.StringVar(&opts.mode, "mode", "", "what it may do unasked: auto, on-risk, always, read-only")
 	flags.BoolVar(&opts.wait, "wait", false, "wait for the end and print the reply")
-	flags.DurationVar(&opts.timeout, "timeout", 0, "with --wait: give up waiting after this time, such as 10m")
+	addPatience(flags, &opts.timeout, "timeout", "with --wait: give up waiting after this time, such as 10m")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id")
 	addJSON[wire.DaemonStatus](cmd, &opts.json)
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(config.Served(), cobra.ShellCompDirectiveNoFileComp))

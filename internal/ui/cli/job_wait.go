@@ -41,7 +41,7 @@ passed first, 130 after ctrl-C. The jobs go on in both cases.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&opts.timeout, "timeout", 0, "give up waiting after this time, such as 10m")
+	addPatience(flags, &opts.timeout, "timeout", "give up waiting after this time, such as 10m")
 	flags.StringVar(&opts.state, "for", "", "wait for this state instead of the end")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print nothing")
 	addJSON[wire.JobResult](cmd, &opts.json)

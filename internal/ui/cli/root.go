@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,6 +85,9 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	}
 	if rest, ok := strings.CutPrefix(text, "unknown shorthand flag: "); ok {
 		return usage("see the flags: "+cmd.CommandPath()+" --help   A prompt that begins with a dash comes after --", "unknown flag %s", rest)
+	}
+	if wrong, ok := errors.AsType[*fault](err); ok {
+		return wrong
 	}
 	return usage("see the flags: "+cmd.CommandPath()+" --help", "%s", text)
 }
