@@ -149,15 +149,11 @@ func runAgentsPs(ctx context.Context, opts *agentsPsOptions) error {
 	if opts.json.helps(f.sys.Out) {
 		return nil
 	}
-	r, err := f.read(ctx)
+	r, view, err := f.view(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	view, err := r.snapshot(ctx)
-	if err != nil {
-		return err
-	}
 	runs := []wire.Run{}
 	for _, run := range view.Runs {
 		if run.Live || opts.all {

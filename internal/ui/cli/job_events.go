@@ -61,15 +61,11 @@ func runJobEvents(ctx context.Context, opts *jobEventsOptions) error {
 	}
 	e := &eventStream{opts: opts, jobs: map[wire.JobRef]wire.Job{}, approvals: map[wire.ApprovalID]bool{}, runs: map[wire.RunHandle]bool{}}
 	if !opts.follow {
-		r, err := f.read(ctx)
+		r, view, err := f.view(ctx)
 		if err != nil {
 			return err
 		}
 		defer r.close()
-		view, err := r.snapshot(ctx)
-		if err != nil {
-			return err
-		}
 		return e.begin(view)
 	}
 	c, err := f.dial(ctx)

@@ -61,15 +61,11 @@ func runJobList(ctx context.Context, opts *jobListOptions) error {
 			return usage("choose from: "+strings.Join(stateWords(), " "), "there is no state %q", word)
 		}
 	}
-	r, err := f.read(ctx)
+	r, view, err := f.view(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	view, err := r.snapshot(ctx)
-	if err != nil {
-		return err
-	}
 	jobs, more, err := opts.choose(ctx, r, view)
 	if err != nil {
 		return err

@@ -70,15 +70,11 @@ func runJobLog(ctx context.Context, opts *jobLogOptions) error {
 		return followJobLog(ctx, opts)
 	}
 	f := opts.f
-	r, err := f.read(ctx)
+	r, view, err := f.view(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	view, err := r.snapshot(ctx)
-	if err != nil {
-		return err
-	}
 	runs, job, err := opts.runs(ctx, r, view)
 	if err != nil {
 		return err

@@ -47,15 +47,11 @@ func runJobResult(ctx context.Context, opts *jobResultOptions) error {
 	if opts.json.helps(f.sys.Out) {
 		return nil
 	}
-	r, err := f.read(ctx)
+	r, view, err := f.view(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	view, err := r.snapshot(ctx)
-	if err != nil {
-		return err
-	}
 	job, err := r.findAnyJob(ctx, view, opts.id)
 	if err != nil {
 		return err

@@ -39,6 +39,20 @@ func (f *factory) read(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
+// view opens a reading and takes a look at the whole workbench. The caller closes it.
+func (f *factory) view(ctx context.Context) (*reading, *wire.Snapshot, error) {
+	r, err := f.read(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	view, err := r.snapshot(ctx)
+	if err != nil {
+		r.close()
+		return nil, nil, err
+	}
+	return r, view, nil
+}
+
 func (r *reading) close() {
 	if r.conn != nil {
 		r.conn.Close()

@@ -42,15 +42,11 @@ func runWhy(ctx context.Context, opts *whyOptions) error {
 	if opts.json.helps(f.sys.Out) {
 		return nil
 	}
-	r, err := f.read(ctx)
+	r, view, err := f.view(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	view, err := r.snapshot(ctx)
-	if err != nil {
-		return err
-	}
 	found, err := r.findAnyJob(ctx, view, opts.id)
 	if err != nil {
 		return err
