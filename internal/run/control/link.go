@@ -50,6 +50,18 @@ type Link struct {
 
 // Dial connects to the control socket of a shim and checks that the process there is the same user's.
 func Dial(ctx context.Context, socketPath string) (*Link, error) {
+	conn, err := dial(ctx, socketPath)
+	if err != nil {
+		return nil, err
+	}
+	l := &Link{
+		conn: conn, replies: make(chan Reply, 1), nudges: make(chan struct{}, 1), closed: make(chan struct{}),
+	}
+	l.reading.Go(l.read)
+	return l, nil
+}
+
+func dial(ctx context.Context, socketPath string) (*net.UnixConn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", socketPath)
 	if err != nil {
@@ -66,11 +78,7 @@ func Dial(ctx context.Context, socketPath string) (*Link, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	l := &Link{
-		conn: conn, replies: make(chan Reply, 1), nudges: make(chan struct{}, 1), closed: make(chan struct{}),
-	}
-	l.reading.Go(l.read)
-	return l, nil
+	return conn, nil
 }
 
 // read takes lines from the shim until the connection ends.
@@ -213,6 +221,15 @@ func (l *Link) do(ctx context.Context, r Request) (Reply, error) {
 		_ = l.conn.Close()
 		return Reply{}, ctx.Err()
 	}
+}
+
+// decodeReply reads one answer; a refusal is an error.
+func decodeReply(line []byte) (Reply, error) {
+	var r Reply
+	if err := json.Unmarshal(line, &r); err != nil {
+		return Reply{}, fmt.Errorf("an answer of the shim makes no sense: %w", err)
+	}
+	return r, replyError(r)
 }
 
 func replyError(r Reply) error {

@@ -39,6 +39,11 @@ const (
 	TypeUnknown = "unknown"
 	TypeError   = "error"
 	TypeNudge   = "n"
+	// Of runs with a terminal: see Link.Type, Link.Resize, Link.Keep and DialTerminal.
+	TypeType   = "type"
+	TypeResize = "size"
+	TypeKeep   = "keep"
+	TypeWatch  = "watch"
 )
 
 // A Step is one step of the stop ladder. Steps only go forward.
@@ -64,6 +69,8 @@ type Request struct {
 	EOF     bool    `json:"eof,omitempty"`  // write: close the agent's standard input after it
 	Seq     uint64  `json:"seq,omitempty"`  // folded: the last frame that was folded
 	Step    Step    `json:"step,omitempty"` // stop: where to begin, empty = StepInterrupt
+	Size    *Size   `json:"size,omitempty"` // size: the terminal's new one
+	At      uint64  `json:"at,omitempty"`   // keep, watch: a position in the terminal's output, in bytes
 }
 
 // Payload is the message that a write carries.
@@ -81,6 +88,8 @@ type Reply struct {
 	What  string `json:"what,omitempty"`  // unknown: the type that is not known
 	Error string `json:"error,omitempty"` // error: a sentence
 	Class string `json:"class,omitempty"` // error: see Refusal
+	At    uint64 `json:"at,omitempty"`    // watch: where the kept screen was taken
+	Kept  int    `json:"kept,omitempty"`  // watch: its size in bytes; it follows this line, and then the output
 	*Hello
 }
 
@@ -98,6 +107,14 @@ type Hello struct {
 	Step     Step   `json:"step,omitempty"`     // the last step of the stop ladder that was taken
 	Unfolded int64  `json:"unfolded,omitempty"` // bytes of spool not yet acknowledged by Folded
 	Waiting  string `json:"waiting,omitempty"`  // why the agent's output is not being read: "folded" or the disk's error
+	Size     *Size  `json:"size,omitempty"`     // of the agent's terminal, when it has one
+	Output   uint64 `json:"output,omitempty"`   // bytes that the terminal put out so far
+}
+
+// Size is that of a terminal in cells.
+type Size struct {
+	Cols uint16 `json:"cols"`
+	Rows uint16 `json:"rows"`
 }
 
 // A Refusal is why a shim did not accept a message for good reason.

@@ -49,6 +49,7 @@ type Spec struct {
 	Env          []string        `json:"env"`                // names only
 	Cwd          string          `json:"cwd"`                // absolute
 	Stdin        StdinKind       `json:"stdin"`              //
+	Terminal     *Size           `json:"terminal,omitempty"` // the agent gets a terminal of this size for all three streams
 	OOMScore     int             `json:"oom_score,omitzero"` // of the shim; its agent gets a higher one
 	Socket       string          `json:"socket"`             // path of the control socket
 	Timing       Timing          `json:"timing,omitzero"`    //
@@ -73,6 +74,7 @@ type Timing struct {
 	Grace        time.Duration `json:"grace,omitempty"`         // 5 s for processes left behind, after SIGTERM
 	Retry        time.Duration `json:"retry,omitempty"`         // 1 s between tries to write a full disk
 	Flush        time.Duration `json:"flush,omitempty"`         // 50 ms until the spool is flushed while nobody folds
+	Deliver      time.Duration `json:"deliver,omitempty"`       // 2 s for what was typed to be read; the rest is dropped
 	Unfolded     int64         `json:"unfolded,omitempty"`      // 64 MiB of spool that may wait for Folded
 	SegmentBytes int64         `json:"segment_bytes,omitempty"` // see spool.SegmentBytes
 }
@@ -90,6 +92,7 @@ func (t Timing) WithDefaults() Timing {
 	set(&t.Grace, 5*time.Second)
 	set(&t.Retry, time.Second)
 	set(&t.Flush, 50*time.Millisecond)
+	set(&t.Deliver, 2*time.Second)
 	if t.Unfolded <= 0 {
 		t.Unfolded = 64 << 20
 	}

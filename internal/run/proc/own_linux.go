@@ -39,6 +39,12 @@ func AgentAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// TerminalAttr is AgentAttr for an agent that gets a terminal as its standard streams: it leads a session of its own,
+// and so a group too.
+func TerminalAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
+}
+
 // OOMScore is how likely a victim this process was made, -1000 to 1000, when memory runs out; what it starts inherits
 // it. It is read once.
 func OOMScore() int { return oomScore() }
@@ -169,3 +175,9 @@ func awaitFD(fd int, stop <-chan struct{}) error {
 	}
 	return errors.Join(err, f.Close())
 }
+
+// The requests that read and write the modes of a terminal.
+const (
+	getModes = unix.TCGETS
+	setModes = unix.TCSETS
+)

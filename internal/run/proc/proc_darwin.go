@@ -111,6 +111,9 @@ func SetName(string) error { return nil }
 // AgentAttr starts a process as leader of its own group.
 func AgentAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// TerminalAttr is AgentAttr for an agent that gets a terminal as its standard streams.
+func TerminalAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true, Setctty: true} }
+
 // OOMScore is not known here.
 func OOMScore() int { return 0 }
 
@@ -175,3 +178,9 @@ func await(stop <-chan struct{}, id Identity) error {
 		}
 	}
 }
+
+// The requests that read and write the modes of a terminal.
+const (
+	getModes = unix.TIOCGETA
+	setModes = unix.TIOCSETA
+)

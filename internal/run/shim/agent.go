@@ -35,8 +35,17 @@ type agent struct {
 	oomSeen bool   // the kernel tells the counter
 }
 
-// pipes are our ends; in is nil when the agent has no input.
+// pipes are our ends; in is nil when the agent has no input. With a terminal it is the master side, and there are no
+// others.
 type pipes struct{ in, out, err *os.File }
+
+func (p pipes) close() {
+	for _, f := range []*os.File{p.in, p.out, p.err} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
 
 // startAgent starts the program of the launch. The thread that does it is kept until no child is left, because the
 // agent is killed when that thread ends.
@@ -46,7 +55,11 @@ func startAgent(spec *control.Spec, launch control.Launch) (*agent, pipes, *spoo
 	if failed != nil {
 		return nil, pipes{}, failed
 	}
-	ours, theirs, err := makePipes(spec.Stdin)
+	attr, streams := proc.AgentAttr(), makePipes
+	if spec.Terminal != nil {
+		attr, streams = proc.TerminalAttr(), makeTerminal
+	}
+	ours, theirs, err := streams(spec)
 	if err != nil {
 		return nil, pipes{}, &spool.StartFailed{Class: spool.StartOther, Error: err.Error()}
 	}
@@ -58,7 +71,7 @@ func startAgent(spec *control.Spec, launch control.Launch) (*agent, pipes, *spoo
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		p, err := os.StartProcess(path, argv, &os.ProcAttr{
-			Dir: spec.Cwd, Env: env, Files: theirs[:], Sys: proc.AgentAttr(),
+			Dir: spec.Cwd, Env: env, Files: theirs[:], Sys: attr,
 		})
 		if err == nil {
 			err = a.born(p, spec.Boot)
@@ -73,11 +86,7 @@ func startAgent(spec *control.Spec, launch control.Launch) (*agent, pipes, *spoo
 		_ = f.Close()
 	}
 	if err != nil {
-		for _, f := range []*os.File{ours.in, ours.out, ours.err} {
-			if f != nil {
-				_ = f.Close()
-			}
-		}
+		ours.close()
 		return nil, pipes{}, classify(err, path)
 	}
 	return a, ours, nil
@@ -109,7 +118,7 @@ func texts(list [][]byte) []string {
 	return out
 }
 
-func makePipes(kind control.StdinKind) (ours pipes, theirs [3]*os.File, err error) {
+func makePipes(spec *control.Spec) (ours pipes, theirs [3]*os.File, err error) {
 	var made []*os.File
 	defer func() {
 		if err != nil {
@@ -127,7 +136,7 @@ func makePipes(kind control.StdinKind) (ours pipes, theirs [3]*os.File, err erro
 		}
 		return r, w
 	}
-	if kind == control.StdinPipe {
+	if spec.Stdin == control.StdinPipe {
 		theirs[0], ours.in = pipe()
 	} else if theirs[0], err = os.Open(os.DevNull); err == nil {
 		made = append(made, theirs[0])

@@ -135,6 +135,14 @@ func fakePrint(what string) {
 			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 			fmt.Println("fd", fd, "nonblock", flags&unix.O_NONBLOCK != 0, err)
 		}
+	case "size": // of its terminal, and again at each change of it
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGWINCH)
+		for {
+			w, err := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ)
+			fmt.Println("size", w.Col, w.Row, err)
+			<-c
+		}
 	case "signals":
 		b, _ := os.ReadFile("/proc/self/status")
 		for line := range strings.Lines(string(b)) {

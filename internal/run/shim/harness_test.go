@@ -28,7 +28,7 @@ type stage struct {
 func quick() control.Timing {
 	return control.Timing{
 		Drain: 200 * time.Millisecond, Interrupt: 200 * time.Millisecond, Terminate: 200 * time.Millisecond,
-		Grace: 200 * time.Millisecond, Retry: 10 * time.Millisecond, Flush: 5 * time.Millisecond,
+		Grace: 200 * time.Millisecond, Retry: 10 * time.Millisecond, Flush: 5 * time.Millisecond, Deliver: 200 * time.Millisecond,
 	}
 }
 
@@ -90,7 +90,12 @@ func (s *stage) spawned() *control.Spawned {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { <-sp.Gone() })
+	s.t.Cleanup(func() {
+		if s.t.Failed() { // an agent that waits for what the test did not come to say
+			_, _ = proc.KillMarked(nil, control.MarkerName, s.run, nil)
+		}
+		<-sp.Gone()
+	})
 	return sp
 }
 

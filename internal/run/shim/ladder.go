@@ -94,7 +94,7 @@ func (l *ladder) advance(step control.Step, due <-chan time.Time, next control.S
 func (l *ladder) climb(step control.Step) (<-chan time.Time, control.Step) {
 	switch step {
 	case control.StepInterrupt:
-		l.take(step, func() error { return l.r.agent.signal(syscall.SIGINT) })
+		l.take(step, l.interrupt)
 		return time.After(l.r.timing.Interrupt), control.StepEOF
 	case control.StepEOF:
 		l.take(step, func() error { l.in.shut(); return nil })
@@ -106,6 +106,15 @@ func (l *ladder) climb(step control.Step) (<-chan time.Time, control.Step) {
 		l.take(control.StepKill, func() error { l.r.agent.killTree(l.r.errs); return nil })
 		return nil, control.StepKill
 	}
+}
+
+// interrupt asks the agent to stop. One with a terminal would take SIGINT for a key: it is hung up on, and so is what
+// it runs in the foreground.
+func (l *ladder) interrupt() error {
+	if t := l.r.terminal; t != nil {
+		return errors.Join(l.r.agent.signal(syscall.SIGHUP), t.hangUp(l.r.agent.id.PID))
+	}
+	return l.r.agent.signal(syscall.SIGINT)
 }
 
 // take journals a step and then does it. A disk that is full must not keep a run alive, so one try is made.

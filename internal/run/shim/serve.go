@@ -53,7 +53,7 @@ func (r *run) accept() {
 			_ = conn.Close()
 			continue
 		}
-		c := &connection{r: r, conn: conn, replies: make(chan control.Reply), wake: make(chan struct{}, 1), gone: make(chan struct{})}
+		c := &connection{r: r, conn: conn, replies: make(chan reply), wake: make(chan struct{}, 1), gone: make(chan struct{}), left: make(chan struct{})}
 		go c.read()
 		go c.write()
 	}
@@ -63,15 +63,23 @@ func (r *run) accept() {
 type connection struct {
 	r       *run
 	conn    *net.UnixConn
-	replies chan control.Reply
+	replies chan reply
 	wake    chan struct{} // one slot: frames were appended
 	gone    chan struct{} // closed when write has ended
+	left    chan struct{} // closed when the daemon has left
+}
+
+// reply is an answer and what the connection is used for after it; nil for further requests.
+type reply struct {
+	control.Reply
+	then func()
 }
 
 // read answers requests until the connection ends.
 func (c *connection) read() {
 	defer func() {
 		c.r.journal.unwatch(c.wake)
+		close(c.left)
 		close(c.replies)
 	}()
 	lines := bufio.NewReaderSize(c.conn, 4096)
@@ -82,14 +90,16 @@ func (c *connection) read() {
 		}
 		c.r.owed.add(1) // before it is answered: what it sets off may end this process
 		var request control.Request
-		var reply control.Reply
+		var a reply
 		if err := json.Unmarshal(line, &request); err != nil {
-			reply = refuse(control.RefusedBad, "not a request: "+err.Error())
+			a.Reply = refuse(control.RefusedBad, "not a request: "+err.Error())
+		} else if request.Type == control.TypeWatch && c.r.terminal != nil {
+			a = c.r.terminal.watch(c, request.At)
 		} else {
-			reply = c.answer(&request)
+			a.Reply = c.answer(&request)
 		}
 		select {
-		case c.replies <- reply:
+		case c.replies <- a:
 		case <-c.gone:
 			c.r.owed.add(-1)
 			return
@@ -126,13 +136,17 @@ func (c *connection) write() {
 	}()
 	for {
 		select {
-		case reply, open := <-c.replies:
+		case a, open := <-c.replies:
 			if !open {
 				return
 			}
-			err := c.send(reply)
+			err := c.send(a.Reply)
 			c.r.owed.add(-1)
 			if err != nil {
+				return
+			}
+			if a.then != nil {
+				a.then()
 				return
 			}
 		case <-c.wake:
@@ -206,6 +220,8 @@ func (c *connection) answer(q *control.Request) control.Reply {
 			return refuse(control.RefusedBad, "there is no such stop step")
 		}
 		return control.Reply{Type: control.TypeOK}
+	case control.TypeType, control.TypeResize, control.TypeKeep:
+		return c.r.terminal.answer(q)
 	default:
 		return control.Reply{Type: control.TypeUnknown, What: q.Type[:min(len(q.Type), 64)]}
 	}
@@ -217,6 +233,7 @@ func (r *run) hello(kind string) control.Reply {
 		Exited: r.agent.gone(), Step: r.ladder.taken(),
 	}
 	r.journal.fill(h)
+	r.terminal.fill(h)
 	return control.Reply{Type: kind, N: h.Last, Hello: h}
 }
 

@@ -68,6 +68,8 @@ type run struct {
 	homed  bool   // it has one
 	agent  *agent
 	ladder *ladder
+
+	terminal *terminal // nil when the agent has pipes
 }
 
 // open takes over what the daemon prepared. After it the control socket listens, and nothing is started.
@@ -157,30 +159,51 @@ func (r *run) live(launch control.Launch, stop <-chan os.Signal) *control.Exit {
 	r.journal.note(spool.Note{Started: &spool.Started{PID: a.id.PID}})
 	r.record()
 	_ = r.report.Close() // tells the daemon that the start is decided
-	in := newInput(pipes.in, r.journal, r.errs)
-	r.journal.setInput(in)
-	out := newOutput("out", spool.KindOut, pipes.out, r.journal)
-	errOut := newOutput("err", spool.KindErr, pipes.err, r.journal)
 	var copies sync.WaitGroup
+	in, outs := r.streams(pipes)
 	copies.Go(in.run)
-	copies.Go(out.run)
-	copies.Go(errOut.run)
+	for _, out := range outs {
+		copies.Go(out.run)
+	}
 	r.ladder = newLadder(r, in)
 	go r.ladder.run(stop)
 	go r.accept()
 
 	status := <-a.exit
 	until := time.Now().Add(r.timing.Drain)
-	out.agentExited(until)
-	errOut.agentExited(until)
-	<-out.flushed
-	<-errOut.flushed
+	for _, out := range outs {
+		out.agentExited(until)
+	}
+	for _, out := range outs {
+		<-out.whole()
+	}
 	r.journal.note(spool.Note{AgentExit: &status})
 	in.shut()
 	copies.Wait()
 	r.sweep()
 	exit.Code, exit.Signal, exit.OOM = status.Code, status.Signal, status.OOM
 	return exit
+}
+
+// An outlet is what the agent's output goes through.
+type outlet interface {
+	run()
+	agentExited(until time.Time) // what others still write is read until then
+	whole() <-chan struct{}      // closed when all that the agent itself wrote was taken
+}
+
+// streams are the ways between this process and the agent: pipes into and out of the spool, or a terminal.
+func (r *run) streams(p pipes) (*input, []outlet) {
+	if r.spec.Terminal != nil {
+		r.terminal = newTerminal(p.in, *r.spec.Terminal)
+		in := newInput(p.in, r.journal, r.errs)
+		in.most, in.patience = maxTyped, r.timing.Deliver
+		r.terminal.in = in
+		return in, []outlet{r.terminal}
+	}
+	in := newInput(p.in, r.journal, r.errs)
+	r.journal.setInput(in)
+	return in, []outlet{newOutput("out", spool.KindOut, p.out, r.journal), newOutput("err", spool.KindErr, p.err, r.journal)}
 }
 
 // record writes shim.json. Without it a later daemon still has the spool's first frame and the lock.

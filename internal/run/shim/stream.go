@@ -15,6 +15,7 @@ const (
 	readBuffer = 16 << 10 // bytes of one read, and so of one frame of output
 	pipeBytes  = 1 << 20  // the most a pipe holds
 	maxQueued  = 16 << 20 // bytes that may wait for an agent that does not read
+	maxTyped   = 64 << 10 // likewise, of a terminal
 )
 
 // output copies one stream of the agent into the spool.
@@ -56,6 +57,8 @@ func (o *output) run() {
 	_ = o.r.Close()
 	o.j.note(spool.Note{EOF: &spool.EOF{Stream: o.stream, Cut: cut}})
 }
+
+func (o *output) whole() <-chan struct{} { return o.flushed }
 
 func (o *output) over() bool { return o.exited }
 
@@ -128,10 +131,12 @@ func (o *output) drain(buf []byte) (cut bool) {
 
 // input writes accepted messages to the agent, in a goroutine of its own: a pipe that is full stops nobody else.
 type input struct {
-	w    *os.File // nil: the agent has no input
-	j    *journal
-	errs *complaints
-	wake chan struct{} // one slot
+	w        *os.File // nil: the agent has no input
+	j        *journal
+	errs     *complaints
+	wake     chan struct{} // one slot
+	most     int           // bytes that may wait
+	patience time.Duration // until what is not read is dropped; 0: never
 
 	mu     sync.Mutex
 	queue  [][]byte
@@ -141,7 +146,7 @@ type input struct {
 }
 
 func newInput(w *os.File, j *journal, errs *complaints) *input {
-	return &input{w: w, j: j, errs: errs, wake: make(chan struct{}, 1), closed: w == nil}
+	return &input{w: w, j: j, errs: errs, wake: make(chan struct{}, 1), most: maxQueued, closed: w == nil}
 }
 
 // refusal tells why n further bytes are not taken, with empty words when they are.
@@ -154,7 +159,7 @@ func (in *input) refusal(n int) (control.Refusal, string) {
 	switch {
 	case in.closed || in.ending:
 		return control.RefusedClosed, errInputShut.Error()
-	case in.size > 0 && in.size+n > maxQueued:
+	case in.size > 0 && in.size+n > in.most:
 		return control.RefusedFull, "the agent does not read its input"
 	default:
 		return "", ""
@@ -180,6 +185,15 @@ func (in *input) nudge() {
 	}
 }
 
+// drop forgets what waits and returns how much that was, in bytes.
+func (in *input) drop() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n := in.size
+	in.queue, in.size = nil, 0
+	return n
+}
+
 // shut closes the agent's input now; what waits for it is dropped.
 func (in *input) shut() {
 	in.mu.Lock()
@@ -203,7 +217,14 @@ func (in *input) run() {
 			<-in.wake
 			continue
 		}
-		_, err := in.w.Write(p)
+		if in.patience > 0 {
+			_ = in.w.SetWriteDeadline(time.Now().Add(in.patience))
+		}
+		n, err := in.w.Write(p)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			in.j.note(spool.Note{Undelivered: &spool.Undelivered{Bytes: len(p) - n + in.drop()}})
+			continue
+		}
 		if err == nil {
 			continue
 		}

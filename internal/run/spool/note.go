@@ -20,6 +20,7 @@ type Note struct {
 	EOF         *EOF         `json:"eof,omitempty"`
 	Stop        *Stop        `json:"stop,omitempty"`
 	Strays      *Strays      `json:"strays,omitempty"`
+	Undelivered *Undelivered `json:"undelivered,omitempty"`
 }
 
 // Started is the first frame of a run whose agent process was started.
@@ -50,6 +51,11 @@ type AgentExit struct {
 	Code   int    `json:"code"`             // -1 when a signal ended it
 	Signal string `json:"signal,omitempty"` // such as "SIGKILL"
 	OOM    bool   `json:"oom,omitempty"`    // the kernel killed it for want of memory
+}
+
+// Undelivered says that bytes typed into the agent's terminal were dropped, since it did not read them in time.
+type Undelivered struct {
+	Bytes int `json:"bytes"`
 }
 
 // Stdin says that the agent's standard input broke; what was not yet read by the agent is lost.
