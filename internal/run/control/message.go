@@ -89,6 +89,7 @@ type Reply struct {
 	Error string `json:"error,omitempty"` // error: a sentence
 	Class string `json:"class,omitempty"` // error: see Refusal
 	At    uint64 `json:"at,omitempty"`    // watch: where the kept screen was taken
+	To    uint64 `json:"to,omitempty"`    // watch: how far the output has come
 	Kept  int    `json:"kept,omitempty"`  // watch: its size in bytes; it follows this line, and then the output
 	*Hello
 }

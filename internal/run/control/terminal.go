@@ -36,6 +36,7 @@ func (l *Link) Keep(ctx context.Context, at uint64, screen []byte) error {
 // by more than the shim keeps is cut off: it dials again, and finds From beyond where it stood.
 type Terminal struct {
 	From   uint64 // position of the first byte that Read gives
+	To     uint64 // how far the output had come when it was asked for
 	Screen []byte // left by an earlier daemon; nil for none
 	At     uint64 // position up to which that screen was drawn
 	conn   net.Conn
@@ -80,7 +81,7 @@ func openTerminal(conn net.Conn, after uint64) (*Terminal, error) {
 	if reply.Type != TypeWatch || reply.Kept < 0 || reply.Kept > MaxMessage {
 		return nil, fmt.Errorf("unexpected answer %q of the shim", reply.Type)
 	}
-	t := &Terminal{From: reply.N, At: reply.At, conn: conn, rest: lines}
+	t := &Terminal{From: reply.N, To: reply.To, At: reply.At, conn: conn, rest: lines}
 	if reply.Kept > 0 {
 		t.Screen = make([]byte, reply.Kept)
 		if _, err := io.ReadFull(lines, t.Screen); err != nil {

@@ -133,7 +133,7 @@ func (t *terminal) watch(c *connection, at uint64) reply {
 	}
 	kept := t.kept
 	return reply{
-		Reply: control.Reply{Type: control.TypeWatch, N: at, At: t.at, Kept: len(kept)},
+		Reply: control.Reply{Type: control.TypeWatch, N: at, At: t.at, To: t.next, Kept: len(kept)},
 		then: func() {
 			c.r.owed.add(1) // so that the end of the run waits a moment for what is on its way
 			defer c.r.owed.add(-1)

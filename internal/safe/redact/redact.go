@@ -49,6 +49,16 @@ func (m *Masker) Changed(s string) (string, bool) {
 	return string(e.sink.out), true
 }
 
+// Find returns where the credentials of s are, as byte ranges [from, to) in rising order and apart: what Text would
+// replace. It is for a caller that keeps the place of every character, such as a screen.
+func (m *Masker) Find(s string) [][2]int {
+	found := [][2]int{}
+	e := engine{m: m}
+	e.sink.found = &found
+	e.finish(e.take(s))
+	return found
+}
+
 // span is one stretch of text to be masked.
 type span struct {
 	from, to int
@@ -98,6 +108,7 @@ type sink struct {
 	out    []byte // Text: nil while nothing was masked
 	stream bool
 	lines  []string
+	found  *[][2]int // Find: places in the whole input
 }
 
 // emit passes one raw line or piece on with its spans masked.
@@ -107,6 +118,13 @@ func (k *sink) emit(raw string, spans []span) {
 			raw = string(appendMasked(make([]byte, 0, len(raw)+32), raw, spans))
 		}
 		k.lines = append(k.lines, raw)
+		return
+	}
+	if k.found != nil {
+		for _, s := range spans {
+			*k.found = append(*k.found, [2]int{k.at + s.from, k.at + s.to})
+		}
+		k.at += len(raw)
 		return
 	}
 	if len(spans) > 0 && k.out == nil {

@@ -335,3 +335,33 @@ func TestU14_WhatUpstreamLogsInClear(t *testing.T) {
 		}
 	}
 }
+
+// TestFindIsWhereTextMasks: what stands between the places is what stays of the text.
+func TestFindIsWhereTextMasks(t *testing.T) {
+	m := New()
+	text := "a " + anthropicKey(3) + "\r\nAuthorization: Bearer " + anthropicKey(4) + "\nplain\n" + strings.Repeat("x ", 50_000) + anthropicKey(5) + " end"
+	var kept []string
+	at := 0
+	for _, r := range m.Find(text) {
+		if r[0] < at || r[1] <= r[0] {
+			t.Fatalf("ranges out of order: %v", r)
+		}
+		kept = append(kept, text[at:r[0]])
+		at = r[1]
+	}
+	kept = append(kept, text[at:])
+	rest := m.Text(text)
+	for i, part := range kept {
+		if !strings.HasPrefix(rest, part) {
+			t.Fatalf("part %d is %.40q, the masked text goes on with %.40q", i, part, rest)
+		}
+		rest = rest[len(part):]
+		rest = rest[markAt(rest):]
+	}
+	if len(kept) < 4 || rest != "" {
+		t.Errorf("%d parts, and %q is left", len(kept), rest)
+	}
+	if len(m.Find("nothing here")) != 0 {
+		t.Error("something was found in nothing")
+	}
+}

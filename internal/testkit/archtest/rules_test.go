@@ -38,7 +38,7 @@ func innerRooms() []room {
 		{"internal/run/spool", nil, []string{"net", "net/http", "os/exec"}, "the shim links it: keep it small"},
 		{"internal/run/proc", nil, []string{"net/http", "github.com/"}, "the shim links it: keep it small"},
 		{"internal/run/control", []string{"internal/run/spool", "internal/run/proc"}, []string{"net/http", "github.com/", "modernc.org/"}, "both ends of the control socket; the shim links it"},
-		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control"}, []string{"net/http", "github.com/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},
+		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control"}, []string{"net/http", "github.com/spf13/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},
 		{"internal/run/runlog", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/workbench/row"}, []string{"net", "net/http", "os/exec"}, "a log is a file"},
 		{"internal/run/fold/foldtest", []string{"internal/..."}, nil, "replays recordings for tests"},
 		{
@@ -83,6 +83,7 @@ func outerRooms() []room {
 		{"internal/ui/...", []string{"internal/wire", "internal/client/...", "internal/client", "internal/safe/...", "internal/home/..."}, []string{"database/sql"}, "surfaces know wire and client"},
 		{"internal/repo", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/run/proc"}, []string{"net", "net/http"}, "git is run here and nowhere else"},
 		{"internal/terminal/screen", []string{"internal/wire", "internal/safe/..."}, pure, "the emulator is bytes in, cells out"},
+		{"internal/terminal/takeover", []string{"internal/wire", "internal/safe/...", "internal/terminal/screen"}, pure, "who holds a terminal is decided without touching one"},
 		{"internal/testkit/...", []string{"internal/..."}, nil, "test code"},
 		{"bench/...", []string{"internal/..."}, nil, "measurements"},
 		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli"}, nil, "main only"},

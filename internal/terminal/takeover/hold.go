@@ -1,0 +1,160 @@
+package takeover
+
+import (
+	"bytes"
+	"time"
+
+	"scv/internal/wire"
+)
+
+// A hold is who types. Whoever attaches takes it; one that is not used for a while is nobody's.
+type hold struct {
+	id      wire.HoldID
+	until   time.Time
+	watched int // watchers of the holder's, while which it does not run out
+}
+
+func (h *hold) valid(now time.Time) bool { return h.id != "" && (h.watched > 0 || now.Before(h.until)) }
+
+// Attach takes the terminal from whoever holds it and returns the whole screen with the new hold. A size of 0 leaves
+// it as it is. The error is wire.ReasonGone once the terminal is not served any more.
+func (t *Terminal) Attach(cols, rows uint16) (page wire.AttachPage, err error) {
+	ok := t.do(func() {
+		t.hold = hold{id: t.o.NewHold(), until: time.Now().Add(t.o.Timing.Lease)}
+		t.resize(cols, rows)
+		t.look()
+		page = t.page(0, true)
+		t.wake()
+	})
+	if !ok {
+		err = gone()
+	}
+	return page, err
+}
+
+// IO types, then resizes, then reads, as attach_io says. An unknown, taken or lapsed hold is refused with its reason.
+func (t *Terminal) IO(q wire.AttachIO) (page wire.AttachPage, err error) {
+	ok := t.do(func() {
+		if err = t.check(q.ID); err != nil {
+			return
+		}
+		if len(q.Input) > wire.MaxInputBytes {
+			err = wire.Refuse(wire.ReasonTooLarge, "send it in parts", "at most %d bytes may be typed at once", wire.MaxInputBytes)
+			return
+		}
+		t.typed([]byte(q.Input))
+		t.resize(value(q.Cols), value(q.Rows))
+		t.look()
+		page = t.page(q.After, true)
+	})
+	if !ok {
+		err = gone()
+	}
+	return page, err
+}
+
+// Detach lets go of the terminal, which goes on.
+func (t *Terminal) Detach(id wire.HoldID) (err error) {
+	ok := t.do(func() {
+		if err = t.check(id); err == nil {
+			t.hold = hold{}
+			t.wake()
+		}
+	})
+	if !ok {
+		err = gone()
+	}
+	return err
+}
+
+// Look returns the whole screen without taking anything; false when the terminal is not served any more.
+func (t *Terminal) Look() (page wire.AttachPage, ok bool) {
+	ok = t.do(func() {
+		t.look()
+		page = t.page(0, false)
+	})
+	return page, ok
+}
+
+// Held reports whether somebody holds the terminal.
+func (t *Terminal) Held() (held bool) {
+	t.do(func() { held = t.hold.valid(time.Now()) })
+	return held
+}
+
+// Note tells the owner, with the next page, of something that happened beside the screen.
+func (t *Terminal) Note(text string) {
+	t.do(func() {
+		t.note = text
+		t.wake()
+	})
+}
+
+// End tells how the program ended, for the last pages.
+func (t *Terminal) End(exit string) {
+	t.do(func() {
+		t.exit = exit
+		t.over()
+	})
+}
+
+func (t *Terminal) check(id wire.HoldID) error {
+	now := time.Now()
+	switch {
+	case id == "" || id != t.hold.id:
+		return wire.Refuse(wire.ReasonConflict, "attach again to take it back", "this terminal was taken by another client, or let go")
+	case !t.hold.valid(now):
+		t.hold = hold{}
+		return wire.Refuse(wire.ReasonExpired, "attach again", "this hold of the terminal was not used for %s and has lapsed", t.o.Timing.Lease)
+	}
+	t.hold.until = now.Add(t.o.Timing.Lease)
+	return nil
+}
+
+// typed sends input. Enter is a write of its own: programs take one that comes with text for a part of a paste.
+func (t *Terminal) typed(p []byte) {
+	for len(p) > 0 {
+		n := bytes.IndexByte(p, '\r')
+		switch {
+		case n < 0:
+			n = len(p)
+		case n == 0:
+			n = 1
+		}
+		t.sender.send(message{typed: p[:n]})
+		p = p[n:]
+	}
+}
+
+// resize sets another size. The shim is left a screen of the new size, since sizes are not in the output.
+func (t *Terminal) resize(cols, rows uint16) {
+	if cols == 0 && rows == 0 {
+		return
+	}
+	if cols == 0 {
+		cols = t.cols
+	}
+	if rows == 0 {
+		rows = t.rows
+	}
+	cols, rows = clamp(cols, rows)
+	if cols == t.cols && rows == t.rows {
+		return
+	}
+	t.cols, t.rows = cols, rows
+	t.screen.Resize(int(cols), int(rows))
+	t.sender.send(message{cols: cols, rows: rows})
+	t.keep()
+	t.dirty()
+}
+
+func value(p *uint16) uint16 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+func gone() error {
+	return wire.Refuse(wire.ReasonNotFound, "scv jobs attach ID", "this terminal is not served any more")
+}

@@ -1,0 +1,79 @@
+package takeover
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A message is one thing for the shim: typed bytes, a size, or a screen to keep.
+type message struct {
+	typed      []byte
+	cols, rows uint16
+	screen     []byte
+	at         uint64
+}
+
+// maxWaiting bounds what waits for a shim that does not answer.
+const maxWaiting = 256
+
+// A sender talks to the shim in a goroutine of its own, so that a shim that hangs stops nobody from looking.
+type sender struct {
+	shim     Shim
+	patience time.Duration
+	queue    chan message
+	failed   chan string // one slot: a sentence on what was not delivered
+}
+
+func newSender(s Shim, patience time.Duration) *sender {
+	return &sender{shim: s, patience: patience, queue: make(chan message, maxWaiting), failed: make(chan string, 1)}
+}
+
+// send takes a message; one that finds no room is lost, and the owner is told.
+func (s *sender) send(m message) {
+	select {
+	case s.queue <- m:
+	default:
+		s.complain(m, fmt.Errorf("%d messages wait for it already", maxWaiting))
+	}
+}
+
+func (s *sender) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-s.queue:
+			if err := s.deliver(ctx, m); err != nil && ctx.Err() == nil {
+				s.complain(m, err)
+			}
+		}
+	}
+}
+
+func (s *sender) deliver(ctx context.Context, m message) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	switch {
+	case m.screen != nil:
+		return s.shim.Keep(ctx, m.at, m.screen)
+	case m.typed != nil:
+		return s.shim.Type(ctx, m.typed)
+	}
+	return s.shim.Resize(ctx, m.cols, m.rows)
+}
+
+// complain says what was not delivered; a screen that is not kept is no loss to tell of.
+func (s *sender) complain(m message, err error) {
+	why := fmt.Sprintf("the size %dx%d was not set: %v", m.cols, m.rows, err)
+	switch {
+	case m.screen != nil:
+		return
+	case m.typed != nil:
+		why = fmt.Sprintf("%d typed bytes were not delivered: %v", len(m.typed), err)
+	}
+	select {
+	case s.failed <- why:
+	default: // one is there already
+	}
+}

@@ -1,0 +1,498 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"scv/internal/safe/redact"
+	"scv/internal/wire"
+)
+
+// fake is a shim whose program the test plays.
+type fake struct {
+	mu     sync.Mutex
+	more   sync.Cond
+	out    []byte
+	first  uint64 // what came before is gone
+	cut    int    // connections that were cut
+	ended  bool
+	kept   []byte
+	at     uint64
+	got    []string // what was typed and set, in order
+	refuse error
+}
+
+func newFake() *fake {
+	f := &fake{}
+	f.more.L = &f.mu
+	return f
+}
+
+func (f *fake) say(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.out = append(f.out, text...)
+	f.more.Broadcast()
+}
+
+// end ends the program and with it all connections.
+func (f *fake) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.more.Broadcast()
+}
+
+// lose cuts all connections and forgets what came before a position.
+func (f *fake) lose(before uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.first = before
+	f.cut++
+	f.more.Broadcast()
+}
+
+func (f *fake) Watch(_ context.Context, after uint64) (Output, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to := uint64(len(f.out))
+	if f.ended && after == to {
+		return Output{}, ErrEnded
+	}
+	from := max(after, f.first)
+	return Output{ReadCloser: &stream{f: f, at: from, cut: f.cut}, From: from, To: to, Screen: f.kept, At: f.at}, nil
+}
+
+type stream struct {
+	f      *fake
+	at     uint64
+	cut    int
+	closed bool
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	for s.at == uint64(len(s.f.out)) && !s.f.ended && !s.closed && s.cut == s.f.cut {
+		s.f.more.Wait()
+	}
+	if s.closed || s.cut != s.f.cut || s.at == uint64(len(s.f.out)) {
+		return 0, io.EOF
+	}
+	n := copy(p, s.f.out[s.at:])
+	s.at += uint64(n)
+	return n, nil
+}
+
+func (s *stream) Close() error {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	s.closed = true
+	s.f.more.Broadcast()
+	return nil
+}
+
+func (f *fake) note(format string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.got = append(f.got, fmt.Sprintf(format, args...))
+	return f.refuse
+}
+
+func (f *fake) Type(_ context.Context, p []byte) error { return f.note("%q", p) }
+
+func (f *fake) Resize(_ context.Context, cols, rows uint16) error {
+	return f.note("%dx%d", cols, rows)
+}
+
+func (f *fake) Keep(_ context.Context, at uint64, screen []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept, f.at = screen, at
+	return nil
+}
+
+func (f *fake) heard() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	got := strings.Join(f.got, " ")
+	f.got = nil
+	return got
+}
+
+// serve runs a terminal over the fake in the bubble of a test.
+func serve(t *testing.T, f *fake, change ...func(*Options)) (term *Terminal, stop func()) {
+	t.Helper()
+	holds := 0
+	o := Options{
+		Shim: f, Mask: redact.New().Find, Fresh: true, Cols: 40, Rows: 6,
+		NewHold: func() wire.HoldID { holds++; return wire.HoldID(fmt.Sprintf("hold-%d", holds)) },
+		About:   wire.AttachPage{Agent: "demo", Session: "s", Conversation: "demo-1"},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	term = New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		term.Run(ctx)
+	}()
+	synctest.Wait()
+	return term, func() { cancel(); <-done }
+}
+
+func adopted(o *Options) { o.Fresh = false }
+
+// rows are the texts of a page, one for each line of it.
+func rows(p wire.AttachPage) string {
+	var out []string
+	for _, l := range p.Lines {
+		text := ""
+		for _, s := range l.Spans {
+			text += s.Text
+		}
+		out = append(out, fmt.Sprintf("%d:%s", l.Row, strings.TrimRight(text, " ")))
+	}
+	return strings.Join(out, "|")
+}
+
+func reasonOf(err error) wire.Reason {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return e.Reason
+	}
+	return ""
+}
+
+func attach(t *testing.T, term *Terminal) wire.AttachPage {
+	t.Helper()
+	page, err := term.Attach(0, 0)
+	if err != nil || !page.Full || page.ID == "" {
+		t.Fatalf("page %+v, %v", page, err)
+	}
+	return page
+}
+
+func TestWhatIsDrawnAndWhatIsTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		term, stop := serve(t, f)
+		defer stop()
+		f.say("one\r\ntwo")
+		synctest.Wait()
+		page := attach(t, term)
+		if rows(page) != "0:one|1:two" || page.Agent != "demo" || page.Cols != 40 {
+			t.Errorf("page %+v", page)
+		}
+		f.say("\r\nthree\x1b[c\x1b[6n")
+		synctest.Wait()
+		next, err := term.IO(wire.AttachIO{ID: page.ID, After: page.Generation, Input: "ja ✓\rno\r"})
+		if err != nil || next.Full || rows(next) != "2:three" {
+			t.Errorf("page %+v, %v", next, err)
+		}
+		synctest.Wait()
+		if got := f.heard(); got != `"\x1b[?62;22c\x1b[3;6R" "ja ✓" "\r" "no" "\r"` {
+			t.Errorf("the program got %s", got)
+		}
+		if quiet, err := term.IO(wire.AttachIO{ID: page.ID, After: next.Generation}); err != nil || len(quiet.Lines) > 0 || quiet.Generation != next.Generation {
+			t.Errorf("nothing was drawn: %+v, %v", quiet, err)
+		}
+		f.end()
+		synctest.Wait()
+		term.End("exited 0")
+		if last, ok := term.Look(); !ok || !last.Ended || *last.Exit != "exited 0" || rows(last) != "0:one|1:two|2:three" {
+			t.Errorf("the last page is %+v", last)
+		}
+	})
+}
+
+// TestV8_NoSecretInAnyPage, wherever it wraps and however it arrives.
+func TestV8_NoSecretInAnyPage(t *testing.T) {
+	secret := "sk-ant-api03-" + strings.Repeat("Ab3dEf6hIj", 9) + "AA"
+	for cut := 1; cut < len(secret); cut += 7 {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			term, stop := serve(t, f)
+			defer stop()
+			page := attach(t, term)
+			w, err := term.Watch(page.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := strings.Builder{}
+			look := func() {
+				synctest.Wait()
+				p, _, err := w.Next(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range p.Lines {
+					for _, s := range l.Spans {
+						seen.WriteString(s.Text)
+					}
+				}
+			}
+			f.say("key: " + secret[:cut])
+			f.say("\x1b[31m" + secret[cut:] + "\x1b[m\r\n")
+			look()
+			for i := 0; i+12 <= len(secret)-13; i++ {
+				if strings.Contains(seen.String(), secret[13+i:13+i+12]) {
+					t.Fatalf("cut at %d shows %q", cut, secret[13+i:13+i+12])
+				}
+			}
+			w.Close()
+		})
+	}
+}
+
+// TestANewDaemonShowsTheSameScreen: from the start of the output, or from the screen that the last one left; no question
+// is answered twice.
+func TestANewDaemonShowsTheSameScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		first, stop := serve(t, f)
+		f.say("\x1b[2J\x1b[Hmenu\x1b[c")
+		synctest.Wait()
+		want := rows(attach(t, first))
+		stop()
+		f.heard()
+		second, stop := serve(t, f, adopted)
+		synctest.Wait()
+		if got := rows(attach(t, second)); got != want || f.heard() != "" {
+			t.Errorf("the second daemon shows %q, want %q", got, want)
+		}
+		f.say(strings.Repeat("\x1b[Hbusy \x1b[K", keepStep/8) + "\x1b[3;3Hdone\x1b[c")
+		synctest.Wait()
+		want = rows(attach(t, second))
+		if f.heard() != `"\x1b[?62;22c"` || f.at == 0 {
+			t.Errorf("a question was not answered, or no screen was kept (%d)", f.at)
+		}
+		stop()
+		f.lose(f.at - 5) // what came before the kept screen is gone
+		third, stop := serve(t, f, adopted)
+		defer stop()
+		page := attach(t, third)
+		if rows(page) != want || page.Note != nil || f.heard() != "" {
+			t.Errorf("the third daemon shows %q, want %q, note %v", rows(page), want, page.Note)
+		}
+	})
+}
+
+// TestAGapIsPaintedAnew: what nobody saw is not made up; the program is told of another size, and back.
+func TestAGapIsPaintedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.say("old old old")
+		f.lose(8)
+		term, stop := serve(t, f, adopted)
+		defer stop()
+		synctest.Wait()
+		page := attach(t, term)
+		if page.Note == nil || !strings.Contains(*page.Note, "draw its screen again") {
+			t.Errorf("note %v", page.Note)
+		}
+		if got := f.heard(); got != "40x5 40x6" {
+			t.Errorf("the shim got %q", got)
+		}
+		f.say("\x1b[2J\x1b[Hnew\x1b[5n")
+		synctest.Wait()
+		if page := attach(t, term); rows(page) != "0:new" || page.Note != nil || f.heard() != `"\x1b[0n"` {
+			t.Errorf("page %+v", page)
+		}
+	})
+}
+
+func TestWhoHoldsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		term, stop := serve(t, f)
+		defer stop()
+		mine := attach(t, term).ID
+		theirs := attach(t, term).ID
+		if _, err := term.IO(wire.AttachIO{ID: mine, Input: "x"}); reasonOf(err) != wire.ReasonConflict {
+			t.Errorf("a hold that was taken types: %v", err)
+		}
+		if err := term.Detach(mine); reasonOf(err) != wire.ReasonConflict {
+			t.Errorf("a hold that was taken lets go: %v", err)
+		}
+		viewer, err := term.Watch("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, news, err := viewer.Next(0); err != nil || !news || p.ID != "" {
+			t.Errorf("a viewer sees %+v, %v", p, err)
+		}
+		w, err := term.Watch(theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Hour)
+		if !term.Held() {
+			t.Error("a hold lapsed while its holder watched")
+		}
+		w.Close()
+		<-time.After(31 * time.Second)
+		if _, err := term.IO(wire.AttachIO{ID: theirs}); term.Held() || reasonOf(err) != wire.ReasonExpired {
+			t.Errorf("a hold that nobody uses goes on: %v", err)
+		}
+		last := attach(t, term).ID
+		if err := term.Detach(last); err != nil || term.Held() {
+			t.Errorf("detached: %v", err)
+		}
+		if got := f.heard(); got != "" {
+			t.Errorf("something was typed: %s", got)
+		}
+	})
+}
+
+func TestTheSizeIsTheHoldersWish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		term, stop := serve(t, f)
+		defer stop()
+		page, err := term.Attach(9, 9999)
+		if err != nil || page.Cols != MinCols || page.Rows != MaxRows {
+			t.Errorf("%dx%d, %v", page.Cols, page.Rows, err)
+		}
+		again := attach(t, term)
+		if again.Cols != MinCols || again.Rows != MaxRows {
+			t.Errorf("a second window changed the size to %dx%d", again.Cols, again.Rows)
+		}
+		next, err := term.IO(wire.AttachIO{ID: again.ID, After: again.Generation, Cols: new(uint16(120)), Rows: new(uint16(40))})
+		if err != nil || !next.Full || next.Cols != 120 {
+			t.Errorf("page %+v, %v", next, err)
+		}
+		synctest.Wait()
+		if got := f.heard(); got != "20x200 120x40" {
+			t.Errorf("the shim got %s", got)
+		}
+	})
+}
+
+// TestV11_AFrameInPiecesIsHeldForAWhile, and no longer.
+func TestV11_AFrameInPiecesIsHeldForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		term, stop := serve(t, f)
+		defer stop()
+		page := attach(t, term)
+		w, err := term.Watch(page.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-w.Wake()
+		<-time.After(time.Second)
+		begun := time.Now()
+		f.say("\x1b[?2026hhalf")
+		synctest.Wait()
+		if _, news, _ := w.Next(page.Generation); news {
+			t.Error("half a frame was shown")
+		}
+		<-w.Wake()
+		if waited := time.Since(begun); waited != 150*time.Millisecond {
+			t.Errorf("held for %s", waited)
+		}
+		p, news, err := w.Next(page.Generation)
+		if err != nil || !news || rows(p) != "0:half" {
+			t.Errorf("page %+v, %v", p, err)
+		}
+		w.Close()
+	})
+}
+
+func TestPagesComeAtMostThirtyTimesASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		term, stop := serve(t, f)
+		defer stop()
+		w, err := term.Watch("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-w.Wake()
+		end := time.After(time.Second)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		wakes, n := 0, 0
+		for over := false; !over; {
+			select {
+			case <-tick.C:
+				n++
+				f.say(fmt.Sprintf("\x1b[H%d", n))
+			case <-w.Wake():
+				wakes++
+			case <-end:
+				over = true
+			}
+		}
+		if wakes < 25 || wakes > 31 {
+			t.Errorf("%d pages in a second", wakes)
+		}
+		<-time.After(time.Second)
+		armed := false
+		term.do(func() { armed = term.pace.timer != nil })
+		if armed {
+			t.Error("nothing is drawn, and a timer runs")
+		}
+		w.Close()
+	})
+}
+
+func TestWhatIsNotDeliveredIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.refuse = errors.New("it does not read its input")
+		term, stop := serve(t, f)
+		defer stop()
+		page := attach(t, term)
+		if _, err := term.IO(wire.AttachIO{ID: page.ID, Input: "hello"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		next, err := term.IO(wire.AttachIO{ID: page.ID})
+		if err != nil || next.Note == nil || *next.Note != "5 typed bytes were not delivered: it does not read its input" {
+			t.Errorf("page %+v, %v", next, err)
+		}
+		if _, err := term.IO(wire.AttachIO{ID: page.ID, Input: strings.Repeat("x", wire.MaxInputBytes+1)}); reasonOf(err) != wire.ReasonTooLarge {
+			t.Errorf("too much was taken: %v", err)
+		}
+		term.Note("something else")
+		if next, _ := term.IO(wire.AttachIO{ID: page.ID}); next.Note == nil || *next.Note != "something else" {
+			t.Errorf("note %v", next.Note)
+		}
+	})
+}
+
+func TestNobodyIsThereAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		term, stop := serve(t, newFake())
+		w, err := term.Watch("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-w.Wake()
+		stop()
+		if _, open := <-w.Wake(); open {
+			t.Error("a watcher was not let go")
+		}
+		_, err1 := term.Attach(0, 0)
+		_, err2 := term.IO(wire.AttachIO{})
+		_, _, err3 := w.Next(0)
+		_, err4 := term.Watch("")
+		for _, err := range slices.Concat([]error{err1, err2, err3, err4}, []error{term.Detach("x")}) {
+			if reasonOf(err) != wire.ReasonNotFound {
+				t.Errorf("got %v", err)
+			}
+		}
+		w.Close()
+	})
+}
