@@ -1,7 +1,6 @@
 package takeover
 
 import (
-	"bytes"
 	"time"
 
 	"scv/internal/wire"
@@ -42,7 +41,7 @@ func (t *Terminal) IO(q wire.AttachIO) (page wire.AttachPage, err error) {
 			err = wire.Refuse(wire.ReasonTooLarge, "send it in parts", "at most %d bytes may be typed at once", wire.MaxInputBytes)
 			return
 		}
-		t.typed([]byte(q.Input))
+		t.sender.typed([]byte(q.Input))
 		t.resize(value(q.Cols), value(q.Rows))
 		t.look()
 		page = t.page(q.After, true)
@@ -84,10 +83,7 @@ func (t *Terminal) Held() (held bool) {
 
 // Note tells the owner, with the next page, of something that happened beside the screen.
 func (t *Terminal) Note(text string) {
-	t.do(func() {
-		t.note = text
-		t.wake()
-	})
+	t.do(func() { t.tell(text) })
 }
 
 // End tells how the program ended, for the last pages.
@@ -111,41 +107,10 @@ func (t *Terminal) check(id wire.HoldID) error {
 	return nil
 }
 
-// typed sends input. Enter is a write of its own: programs take one that comes with text for a part of a paste.
-func (t *Terminal) typed(p []byte) {
-	for len(p) > 0 {
-		n := bytes.IndexByte(p, '\r')
-		switch {
-		case n < 0:
-			n = len(p)
-		case n == 0:
-			n = 1
-		}
-		t.sender.send(message{typed: p[:n]})
-		p = p[n:]
-	}
-}
-
-// resize sets another size. The shim is left a screen of the new size, since sizes are not in the output.
 func (t *Terminal) resize(cols, rows uint16) {
-	if cols == 0 && rows == 0 {
-		return
+	if t.picture.resize(cols, rows) {
+		t.dirty()
 	}
-	if cols == 0 {
-		cols = t.cols
-	}
-	if rows == 0 {
-		rows = t.rows
-	}
-	cols, rows = clamp(cols, rows)
-	if cols == t.cols && rows == t.rows {
-		return
-	}
-	t.cols, t.rows = cols, rows
-	t.screen.Resize(int(cols), int(rows))
-	t.sender.send(message{cols: cols, rows: rows})
-	t.keep()
-	t.dirty()
 }
 
 func value(p *uint16) uint16 {

@@ -38,7 +38,7 @@ func (p *pace) stop() {
 // dirty has the screen looked at in time, if somebody watches.
 func (t *Terminal) dirty() {
 	now := time.Now()
-	switch drawing := t.screen.Modes().Synchronized; {
+	switch drawing := t.picture.screen.Modes().Synchronized; {
 	case drawing && t.pace.sync.IsZero():
 		t.pace.sync = now
 	case !drawing:
@@ -60,11 +60,11 @@ func (t *Terminal) held(now time.Time) time.Duration {
 // look takes what the program has drawn; it reports whether that changed what is shown.
 func (t *Terminal) look() bool {
 	now := time.Now()
-	if t.held(now) > 0 && t.view.Generation() > 0 {
+	if t.held(now) > 0 && t.picture.view.Generation() > 0 {
 		return false
 	}
 	t.pace.last = now
-	return t.view.Refresh()
+	return t.picture.view.Refresh()
 }
 
 // refresh is look for those who watch.
@@ -80,7 +80,7 @@ func (t *Terminal) refresh() {
 
 // page is what changed after a generation. What there is to note is told once, to the one who holds the terminal.
 func (t *Terminal) page(after uint64, holder bool) wire.AttachPage {
-	page := t.view.Page(after)
+	page := t.picture.view.Page(after)
 	about := &t.o.About
 	page.Session, page.Conversation, page.Agent, page.Run = about.Session, about.Conversation, about.Agent, about.Run
 	page.Ended = t.ended
@@ -138,7 +138,7 @@ func (w *Watcher) Next(after uint64) (page wire.AttachPage, news bool, err error
 			}
 		}
 		w.t.look()
-		news = after != w.t.view.Generation() || w.t.ended || w.t.note != "" && w.hold != ""
+		news = after != w.t.picture.view.Generation() || w.t.ended || w.t.note != "" && w.hold != ""
 		page = w.t.page(after, w.hold != "")
 	})
 	if !ok {

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -35,6 +36,21 @@ func (s *sender) send(m message) {
 	case s.queue <- m:
 	default:
 		s.complain(m, fmt.Errorf("%d messages wait for it already", maxWaiting))
+	}
+}
+
+// typed sends input. Enter is a write of its own: programs take one that comes with text for a part of a paste.
+func (s *sender) typed(p []byte) {
+	for len(p) > 0 {
+		n := bytes.IndexByte(p, '\r')
+		switch {
+		case n < 0:
+			n = len(p)
+		case n == 0:
+			n = 1
+		}
+		s.send(message{typed: p[:n]})
+		p = p[n:]
 	}
 }
 

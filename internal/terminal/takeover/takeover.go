@@ -87,23 +87,12 @@ func (t Timing) withDefaults() Timing {
 type Terminal struct {
 	o        Options
 	commands chan func()
-	opened   chan Output
-	chunks   chan []byte
-	free     chan []byte // the chunk that was taken, to be filled again
 	gone     chan struct{}
+	reader   *reader
 	sender   *sender
 
 	// Owned by Run.
-	screen   *screen.Screen
-	view     *screen.View
-	begun    bool   // an output was opened
-	at       uint64 // position in the output up to which it was read
-	kept     uint64 // likewise, of the screen that the shim keeps
-	skip     uint64 // bytes to come that the kept screen shows already
-	quiet    uint64 // questions before this position were asked of another daemon, or of nobody: no answers
-	inexact  bool   // output was not seen: the program has to paint anew
-	cols     uint16
-	rows     uint16
+	picture  picture
 	hold     hold
 	watchers map[*Watcher]struct{}
 	pace     pace
@@ -119,13 +108,12 @@ func New(o Options) *Terminal {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Terminal{
-		o: o, commands: make(chan func()), opened: make(chan Output), chunks: make(chan []byte), free: make(chan []byte, 1),
-		gone: make(chan struct{}), watchers: map[*Watcher]struct{}{},
+		o: o, commands: make(chan func()), gone: make(chan struct{}), watchers: map[*Watcher]struct{}{},
+		reader: newReader(o.Shim, o.Timing.Again, o.Log), sender: newSender(o.Shim, o.Timing.Call),
 	}
-	t.sender = newSender(o.Shim, o.Timing.Call)
-	t.cols, t.rows = clamp(o.Cols, o.Rows)
-	t.draw(screen.New(int(t.cols), int(t.rows)))
-	t.free <- make([]byte, 32<<10)
+	cols, rows := clamp(o.Cols, o.Rows)
+	t.picture = picture{sender: t.sender, mask: o.Mask, log: o.Log, fresh: o.Fresh, cols: cols, rows: rows}
+	t.picture.draw(screen.New(int(cols), int(rows)))
 	return t
 }
 
@@ -140,8 +128,6 @@ func clamp(cols, rows uint16) (uint16, uint16) {
 	return min(max(cols, MinCols), MaxCols), min(max(rows, MinRows), MaxRows)
 }
 
-func (t *Terminal) draw(s *screen.Screen) { t.screen, t.view = s, screen.NewView(s, t.o.Mask) }
-
 // Run serves the terminal until it has ended and ctx ends, or until ctx ends. What the shim owns goes on.
 func (t *Terminal) Run(ctx context.Context) {
 	defer close(t.gone)
@@ -149,7 +135,9 @@ func (t *Terminal) Run(ctx context.Context) {
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
-		t.read(ctx)
+		if t.reader.run(ctx) {
+			t.do(t.over)
+		}
 	}()
 	sending := make(chan struct{})
 	go func() {
@@ -171,17 +159,17 @@ func (t *Terminal) Run(ctx context.Context) {
 			return
 		case do := <-t.commands:
 			do()
-		case out := <-t.opened:
-			t.open(out)
-		case p := <-t.chunks:
-			t.take(p)
-			t.free <- p
+		case out := <-t.reader.opened:
+			t.tell(t.picture.open(out))
+		case p := <-t.reader.chunks:
+			t.picture.take(p)
+			t.reader.free <- p
+			t.dirty()
 		case <-t.pace.due():
 			t.pace.passed()
 			t.refresh()
 		case why := <-t.sender.failed:
-			t.note = why
-			t.wake()
+			t.tell(why)
 		}
 	}
 }
@@ -198,146 +186,17 @@ func (t *Terminal) do(run func()) bool {
 	}
 }
 
-// read follows the output over every lost connection, until the terminal has ended.
-func (t *Terminal) read(ctx context.Context) {
-	at, wait := uint64(0), t.o.Timing.Again
-	for ctx.Err() == nil {
-		out, err := t.o.Shim.Watch(ctx, at)
-		if errors.Is(err, ErrEnded) {
-			t.do(t.over)
-			return
-		}
-		if err != nil {
-			t.o.Log.Debug("a terminal is out of reach", "error", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(wait):
-			}
-			wait = min(2*wait, 20*t.o.Timing.Again)
-			continue
-		}
-		wait = t.o.Timing.Again
-		at = t.copy(ctx, out)
+// tell notes a sentence for the owner; an empty one is none.
+func (t *Terminal) tell(note string) {
+	if note != "" {
+		t.note = note
+		t.wake()
 	}
-}
-
-// copy hands over what one connection gives and returns how far that came.
-func (t *Terminal) copy(ctx context.Context, out Output) uint64 {
-	stop := context.AfterFunc(ctx, func() { _ = out.Close() })
-	defer func() {
-		stop()
-		_ = out.Close()
-	}()
-	at := out.From
-	select {
-	case t.opened <- out:
-	case <-ctx.Done():
-		return at
-	}
-	for {
-		var p []byte
-		select {
-		case p = <-t.free:
-		case <-ctx.Done():
-			return at
-		}
-		n, err := out.Read(p[:cap(p)])
-		at += uint64(n)
-		select {
-		case t.chunks <- p[:n]:
-		case <-ctx.Done():
-			return at
-		}
-		if err != nil {
-			return at
-		}
-	}
-}
-
-// open takes up the output where a connection begins.
-func (t *Terminal) open(out Output) {
-	first := !t.begun
-	t.begun = true
-	if !first || !t.o.Fresh {
-		t.quiet = out.To
-	}
-	switch {
-	case first && len(out.Screen) > 0 && out.At >= out.From && t.restore(out):
-	case out.From != t.at:
-		t.lose(out.From)
-	}
-	t.settle()
-}
-
-// restore draws the kept screen; what it shows already is skipped.
-func (t *Terminal) restore(out Output) bool {
-	s, err := screen.Restore(out.Screen)
-	if err != nil {
-		t.o.Log.Warn("a kept screen cannot be read", "error", err)
-		return false
-	}
-	t.at, t.skip, t.kept = out.From, out.At-out.From, out.At
-	t.draw(s)
-	cols, rows := s.Size()
-	t.cols, t.rows = uint16(cols), uint16(rows)
-	return true
-}
-
-// lose begins with a blank screen at a position, and has the program paint it once all that is there was read.
-func (t *Terminal) lose(from uint64) {
-	t.at, t.inexact = from, true
-	t.draw(screen.New(int(t.cols), int(t.rows)))
-	t.note = "a part of the output was not seen, so the program was asked to draw its screen again"
-}
-
-// take draws output.
-func (t *Terminal) take(p []byte) {
-	t.at += uint64(len(p))
-	if n := min(t.skip, uint64(len(p))); n > 0 {
-		t.skip -= n
-		p = p[n:]
-	}
-	_, _ = t.screen.Write(p)
-	t.settle()
-	if a := t.screen.Answers(); len(a) > 0 {
-		t.sender.send(message{typed: a})
-	}
-	if t.at-t.kept >= keepStep && t.skip == 0 {
-		t.keep()
-	}
-	t.dirty()
-}
-
-// settle lets questions be answered once the output has come to where this daemon took over, and makes the program
-// paint what was not seen.
-func (t *Terminal) settle() {
-	if t.at < t.quiet {
-		return
-	}
-	t.screen.Answer(true)
-	if t.inexact {
-		t.inexact = false
-		t.sender.send(message{cols: t.cols, rows: t.rows - 1}) // it is told of a size only when that is another one
-		t.sender.send(message{cols: t.cols, rows: t.rows})
-	}
-}
-
-// keepStep is after how many bytes of output the screen is left with the shim anew.
-const keepStep = 512 << 10
-
-func (t *Terminal) keep() {
-	data, err := t.screen.Serialize()
-	if err != nil {
-		t.o.Log.Warn("a screen was not kept", "error", err)
-		return
-	}
-	t.kept = t.at
-	t.sender.send(message{screen: data, at: t.at})
 }
 
 // over marks the terminal as ended: its last screen stays readable until Run ends.
 func (t *Terminal) over() {
 	t.ended = true
-	t.view.Refresh()
+	t.picture.view.Refresh()
 	t.wake()
 }
