@@ -55,11 +55,23 @@ func commandLine() int {
 // playDemo is the demo agent.
 func playDemo(args []string) int {
 	return player.Player{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Sleep: time.Sleep,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, After: time.After,
 		Spawn: func(seconds int) error {
 			cmd := exec.Command("sleep", strconv.Itoa(seconds))
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 			return cmd.Start()
+		},
+		Self: func(args []string) (string, int) {
+			exe, err := os.Executable()
+			if err != nil {
+				return err.Error(), -1
+			}
+			cmd := exec.Command(exe, args...)
+			output, err := cmd.CombinedOutput()
+			if cmd.ProcessState == nil {
+				return err.Error(), -1
+			}
+			return string(output), cmd.ProcessState.ExitCode()
 		},
 	}.Run(args)
 }

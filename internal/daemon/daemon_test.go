@@ -221,7 +221,7 @@ func TestSecretsOfTheEnvironmentAreMasked(t *testing.T) {
 func TestAgentsAreListed(t *testing.T) {
 	opt := options(t)
 	list := Agents(opt)
-	if len(list) != 3 || list[0].Name != "claude" || list[1].Name != "codex" || list[2].Name != "demo" {
+	if len(list) != 4 || list[0].Name != "claude" || list[1].Name != "codex" || list[2].Name != "demo" || list[3].Name != "demo-live" {
 		t.Fatalf("agents: %+v", list)
 	}
 	for _, a := range list {

@@ -32,14 +32,14 @@ type known struct {
 
 func newKinds(opt Options) *kinds {
 	k := &kinds{home: opt.Home, config: opt.Config, known: make(map[string]known)}
-	for _, kind := range []agent.Kind{codex.Kind(), claude.Kind(), demo.Kind()} {
+	for _, kind := range []agent.Kind{codex.Kind(), claude.Kind(), demo.Kind(), demo.LiveKind()} {
 		own := opt.Config.Agent(kind.Name)
 		kind.Pass = slices.Concat(kind.Pass, own.EnvPass)
 		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort}
 		if settings.OwnCommand {
 			settings.Args = own.CommandLine("", "")
 		}
-		if kind.Name == "demo" && !settings.OwnCommand {
+		if kind.Command == "scv" && !settings.OwnCommand {
 			settings.Command = opt.Exe // the dialect adds the argument by which main knows the demo agent
 		}
 		k.known[kind.Name] = known{kind: kind, settings: settings}

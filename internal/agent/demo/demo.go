@@ -4,7 +4,6 @@
 package demo
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -60,14 +59,7 @@ func (d *dialect) Feed(in agent.Input) []agent.Fact {
 
 // Next gives the prompt as one JSON line.
 func (d *dialect) Next(wishes agent.Wishes, _ uint64) (agent.Message, bool) {
-	return d.state.Next(wishes, func(t agent.Turn) []byte {
-		var out bytes.Buffer
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		// Strings only: this cannot fail.
-		_ = encoder.Encode(Prompt{Key: t.Key, Text: t.Prompt})
-		return out.Bytes()
-	})
+	return d.state.Next(wishes, func(t agent.Turn) []byte { return encode(Message{Key: t.Key, Text: t.Prompt}) })
 }
 
 // Checkpoint returns the folded state.
@@ -94,31 +86,39 @@ func (d *dialect) line(line []byte) []agent.Fact {
 	switch e.Type {
 	case Hello:
 		return d.state.Named(e.Session)
+	case End:
+		return d.state.End(outcome(e))
+	}
+	return work(&d.state.Account, &d.state.Tools, e)
+}
+
+// work reads what both kinds of process say during a turn.
+func work(account *agent.Account, tools *map[string]string, e Event) []agent.Fact {
+	switch e.Type {
 	case Text:
-		return []agent.Fact{d.state.Say(e.Text)}
+		return []agent.Fact{account.Say(e.Text)}
 	case Plan:
 		return []agent.Fact{{Kind: agent.FactPlan, Text: agent.Shorten(e.Text, agent.MaxSubject)}}
 	case Tool:
-		if d.state.Tools == nil {
-			d.state.Tools = make(map[string]string)
+		if *tools == nil {
+			*tools = make(map[string]string)
 		}
-		d.state.Tools[e.ID] = e.Text
+		(*tools)[e.ID] = e.Text
 		return []agent.Fact{{Kind: agent.FactTool, Text: agent.CommandLine(e.Text)}}
 	case ToolEnd:
-		command := d.state.Tools[e.ID]
-		delete(d.state.Tools, e.ID)
+		command := (*tools)[e.ID]
+		delete(*tools, e.ID)
 		if e.Exit != 0 {
 			return []agent.Fact{{Kind: agent.FactToolFailed, Text: agent.FailedLine(strconv.Itoa(e.Exit), command)}}
 		}
 	case Retry:
 		return []agent.Fact{{Kind: agent.FactRetry, Class: agent.Class(e.Class), Text: "demo tries again: " + agent.Shorten(e.Text, agent.MaxDetail)}}
-	case End:
-		return d.end(e)
 	}
 	return []agent.Fact{{Kind: agent.FactActivity}}
 }
 
-func (d *dialect) end(e Event) []agent.Fact {
+// outcome is how a turn ended as the player tells it.
+func outcome(e Event) agent.Outcome {
 	o := agent.Outcome{
 		State: wire.StateFailed, Class: agent.Class(e.Class), Detail: e.Text, Error: e.Text,
 		Usage: agent.Usage{InputTokens: e.InputTokens, OutputTokens: e.OutputTokens},
@@ -128,6 +128,8 @@ func (d *dialect) end(e Event) []agent.Fact {
 		o.State = wire.StateCompleted
 	case Declined:
 		o.State, o.Class = wire.StateDeclined, agent.ClassRefusal
+	case Cancelled:
+		o.State, o.Class = wire.StateCancelled, agent.ClassNone
 	default:
 		if o.Class == agent.ClassNone {
 			o.Class = agent.ClassAgent
@@ -136,5 +138,5 @@ func (d *dialect) end(e Event) []agent.Fact {
 			o.Detail = "the demo agent failed"
 		}
 	}
-	return d.state.End(o)
+	return o
 }

@@ -22,15 +22,16 @@ type Player struct {
 	In    io.Reader
 	Out   io.Writer
 	Err   io.Writer
-	Sleep func(time.Duration)
-	Spawn func(seconds int) error // starts a process that outlives the agent, for tests; nil refuses
+	After func(time.Duration) <-chan time.Time
+	Spawn func(seconds int) error                           // starts a process that outlives the agent, for tests; nil refuses
+	Self  func(args []string) (output string, exitCode int) // runs this program with arguments, as an agent may; nil refuses
 }
 
 // maxPrompt bounds a line of input; a JSON string may take six bytes for one.
 const maxPrompt = 8 << 20
 
 // Run plays until the input ends and returns the exit code. The arguments are --session ID or --resume ID, --turn N,
-// and --pace F, which multiplies every pause.
+// --pace F, which multiplies every pause, and --live, with which it hears what is said during its turns.
 func (p Player) Run(args []string) int {
 	v, err := p.voice(args)
 	if err != nil {
@@ -38,31 +39,46 @@ func (p Player) Run(args []string) int {
 		return 2
 	}
 	v.emit(demo.Event{Type: demo.Hello, Session: v.session})
-	input := bufio.NewScanner(p.In)
-	input.Buffer(make([]byte, 0, 4<<10), maxPrompt)
+	if v.live {
+		return v.serve()
+	}
 	took := false
-	for input.Scan() {
-		var prompt demo.Prompt
-		if err := json.Unmarshal(input.Bytes(), &prompt); err != nil {
-			fmt.Fprintln(p.Err, "demo agent: a prompt is one JSON object in a line:", err)
+	for m, err := range p.messages() {
+		if err != nil {
+			fmt.Fprintln(p.Err, "demo agent:", err)
 			return 1
 		}
 		took = true
-		v.emit(demo.Event{Type: demo.Turn, Key: prompt.Key})
-		if code, left := v.play(prompt.Text); left {
+		if code, left := v.take(m); left {
 			return code
 		}
-		v.turn++
-	}
-	if err := input.Err(); err != nil {
-		fmt.Fprintln(p.Err, "demo agent: cannot read the prompt:", err)
-		return 1
 	}
 	if !took {
 		fmt.Fprintln(p.Err, "demo agent: no prompt was given")
 		return 1
 	}
 	return 0
+}
+
+// messages yields what is read, and last what is wrong with it, if anything is.
+func (p Player) messages() func(yield func(demo.Message, error) bool) {
+	return func(yield func(demo.Message, error) bool) {
+		input := bufio.NewScanner(p.In)
+		input.Buffer(make([]byte, 0, 4<<10), maxPrompt)
+		for input.Scan() {
+			var m demo.Message
+			if err := json.Unmarshal(input.Bytes(), &m); err != nil {
+				yield(m, fmt.Errorf("a prompt is one JSON object in a line: %w", err))
+				return
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if err := input.Err(); err != nil {
+			yield(demo.Message{}, fmt.Errorf("cannot read the prompt: %w", err))
+		}
+	}
 }
 
 // voice is a player in a session.
@@ -73,11 +89,17 @@ type voice struct {
 	pace    float64
 	tools   int
 	words   uint64
+	live    bool
+	hearing
 }
 
 func (p Player) voice(args []string) (*voice, error) {
 	v := &voice{Player: p, session: "demo", turn: 1, pace: 1}
 	for i := 0; i < len(args); i++ {
+		if args[i] == demo.LiveFlag {
+			v.live = true
+			continue
+		}
 		name, value, ok := strings.Cut(args[i], "=")
 		if !ok {
 			if i++; i == len(args) {
@@ -106,7 +128,21 @@ func (p Player) voice(args []string) (*voice, error) {
 	return v, nil
 }
 
+// take does one turn; left is true when the process should leave with the code.
+func (v *voice) take(m demo.Message) (code int, left bool) {
+	v.emit(demo.Event{Type: demo.Turn, Key: m.Key})
+	if code, left := v.play(m.Text); left {
+		return code, true
+	}
+	v.turn++
+	return 0, false
+}
+
+// emit writes an event. A turn that was cancelled says nothing more but its end.
 func (v *voice) emit(e demo.Event) {
+	if v.cancelled && e.Type != demo.End {
+		return
+	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return // an Event always encodes
@@ -116,7 +152,11 @@ func (v *voice) emit(e demo.Event) {
 	_, _ = v.Out.Write(append(data, '\n'))
 }
 
-func (v *voice) pause(d time.Duration) { v.Sleep(time.Duration(float64(d) * v.pace)) }
+func (v *voice) pause(d time.Duration) {
+	if d > 0 && !v.cancelled {
+		v.attend(v.After(time.Duration(float64(d)*v.pace)), nil)
+	}
+}
 
 func (v *voice) tool(command string, d time.Duration, exit int) {
 	v.tools++
@@ -127,6 +167,9 @@ func (v *voice) tool(command string, d time.Duration, exit int) {
 }
 
 func (v *voice) end(prompt string, e demo.Event) {
+	if v.cancelled {
+		e = demo.Event{Status: demo.Cancelled}
+	}
 	e.Type = demo.End
 	e.InputTokens, e.OutputTokens = uint64(len(prompt))/4+1, v.words+1
 	v.emit(e)

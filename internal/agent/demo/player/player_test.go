@@ -34,7 +34,10 @@ func run(t *testing.T, turn agent.Turn) ([]agent.Fact, time.Duration) {
 	var out, complaints bytes.Buffer
 	var took time.Duration
 	code := player.Player{
-		In: bytes.NewReader(message.Bytes), Out: &out, Err: &complaints, Sleep: func(d time.Duration) { took += d },
+		In: bytes.NewReader(message.Bytes), Out: &out, Err: &complaints, After: func(d time.Duration) <-chan time.Time {
+			took += d
+			return at()
+		},
 	}.Run(launch.Argv[2:])
 	for kind, from := range map[agent.InputKind]*bytes.Buffer{agent.InputOut: &out, agent.InputErr: &complaints} {
 		lines := bufio.NewScanner(from)
@@ -44,6 +47,13 @@ func run(t *testing.T, turn agent.Turn) ([]agent.Fact, time.Duration) {
 		}
 	}
 	return append(facts, dialect.Feed(agent.Input{Kind: agent.InputExit, Exit: agent.Exit{Code: code}})...), took
+}
+
+// at is a timer that fires at once.
+func at() <-chan time.Time {
+	fired := make(chan time.Time)
+	close(fired)
+	return fired
 }
 
 func outcome(t *testing.T, facts []agent.Fact) agent.Outcome {
@@ -139,7 +149,7 @@ func TestDemo_GoesOnWithASession(t *testing.T) {
 func TestPlayer_ServesSeveralPrompts(t *testing.T) {
 	in := `{"key":"turn:1","text":"@@say:a"}` + "\n" + `{"key":"turn:2","text":"@@say:b"}` + "\n"
 	var out, complaints bytes.Buffer
-	code := player.Player{In: strings.NewReader(in), Out: &out, Err: &complaints, Sleep: func(time.Duration) {}}.Run([]string{"--pace=0.5"})
+	code := player.Player{In: strings.NewReader(in), Out: &out, Err: &complaints, After: func(time.Duration) <-chan time.Time { return at() }}.Run([]string{"--pace=0.5"})
 	if code != 0 || strings.Count(out.String(), `"type":"end"`) != 2 || strings.Count(out.String(), `"type":"hello"`) != 1 {
 		t.Errorf("code %d, %s %s", code, out.String(), complaints.String())
 	}
@@ -159,7 +169,7 @@ func TestPlayer_SaysWhatIsWrongWithItsInput(t *testing.T) {
 		"no turn":  {"", []string{"--turn=x"}, 2, "expected integer"},
 	} {
 		var out, complaints bytes.Buffer
-		code := player.Player{In: strings.NewReader(c.in), Out: &out, Err: &complaints, Sleep: func(time.Duration) {}}.Run(c.args)
+		code := player.Player{In: strings.NewReader(c.in), Out: &out, Err: &complaints, After: func(time.Duration) <-chan time.Time { return at() }}.Run(c.args)
 		if code != c.code || !strings.Contains(complaints.String(), c.says) {
 			t.Errorf("%s: code %d, %q", name, code, complaints.String())
 		}

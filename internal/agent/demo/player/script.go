@@ -19,10 +19,21 @@ import (
 //	refuse     the turn is declined  exit:N     leaves at once, without a final event
 //	hang       says nothing for ever raw:TEXT   a line that is no event
 //	line:N     an unfinished line of N bytes    spawn:S    starts a process that lives S seconds
+//	scv:ARGS   runs this program and says what it printed and its exit code
 //
-// A script without an end of its own completes.
+// A live process knows these too:
+//
+//	ask:CMD    asks to run a command and waits for the answer         edit:PATH  the same for a change of a file
+//	open:CMD   asks and goes on            again:CMD  asks under the id of the last question
+//	await      waits until all is answered withdraw   takes back all that is asked
+//	steer      waits until it is steered   deaf       takes no notice of steers and of a cancel from here on
+//
+// A script without an end of its own completes, and one whose turn is cancelled plays no further step.
 func (v *voice) script(prompt, script string) (code int, left bool) {
 	for part := range strings.SplitSeq(script, "|") {
+		if v.cancelled {
+			break
+		}
 		verb, arg, _ := strings.Cut(strings.TrimSpace(part), ":")
 		n, _ := strconv.Atoi(arg)
 		switch verb {
@@ -86,16 +97,25 @@ func (v *voice) step(verb, arg string, n int) error {
 			fmt.Fprint(v.Out, digits(min(left, 1<<16)))
 		}
 	case "hang":
-		for {
-			v.Sleep(time.Hour)
+		for !v.cancelled && (v.deaf || !v.ended) {
+			v.attend(v.After(time.Hour), func() bool { return v.ended && !v.deaf })
 		}
 	case "spawn":
 		if v.Spawn == nil {
 			return fmt.Errorf("this demo agent starts no process")
 		}
 		return v.Spawn(n)
+	case "scv":
+		if v.Self == nil {
+			return fmt.Errorf("this demo agent runs no program")
+		}
+		output, exit := v.Self(strings.Fields(arg))
+		v.tool("scv "+arg, 0, exit)
+		v.emit(demo.Event{Type: demo.Text, Text: fmt.Sprintf("exit %d: %s", exit, strings.TrimSpace(output))})
 	default:
-		return fmt.Errorf("unknown step %q", verb)
+		if !v.liveStep(verb, arg) {
+			return fmt.Errorf("unknown step %q", verb)
+		}
 	}
 	return nil
 }
