@@ -86,6 +86,8 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureWhy
 	case wire.DaemonStop:
 		need = wire.FeatureStop
+	case wire.DaemonRestart:
+		need = wire.FeatureRestart
 	case wire.WorkbenchWatch, wire.RunLogWatch, wire.AttachWatch:
 		need = wire.FeatureWatch
 	}

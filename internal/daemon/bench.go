@@ -35,7 +35,7 @@ type bench struct {
 }
 
 // recovered opens the ledger and starts the hub from it. Live runs are then looked for by the launcher.
-func recovered(ctx context.Context, opt Options, log *slog.Logger) (*bench, error) {
+func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() string) (*bench, error) {
 	began := opt.Now()
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // a collection in the middle of the loading costs a fifth of it
 	store, err := ledger.Open(ctx, opt.Home, log)
@@ -66,7 +66,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger) (*bench, erro
 		store: store, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
 		served: server.Workbench{
 			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
-			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config, loaded.Lost),
+			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config, loaded.Lost, more),
 		},
 	}
 	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.

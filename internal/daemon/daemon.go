@@ -1,6 +1,7 @@
-// Package daemon puts the workbench together and keeps it alive: the lock, the socket, the log, start-up and shutdown.
-// Only cmd and ui/cli may import it. It listens first and recovers after, so a client that comes early waits instead of
-// failing. A shutdown ends the daemon and not the work: runs go on in their shims and the next daemon finds them again.
+// Package daemon puts the workbench together and keeps it alive: the log, start-up, handover and shutdown; its seat, the
+// lock and the socket, is a room of its own. Only cmd and ui/cli may import it. It listens first and recovers after, so
+// a client that comes early waits instead of failing. A shutdown ends the daemon and not the work: runs go on in their
+// shims and the next daemon finds them again.
 package daemon
 
 import (
@@ -10,10 +11,13 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
+	"scv/internal/daemon/seat"
 	"scv/internal/daemon/server"
+	"scv/internal/workbench/ledger"
 )
 
 // patience bounds how long a shutdown waits for what should take no time: letting go of the runs.
@@ -23,37 +27,61 @@ const patience = 5 * time.Second
 // under a millisecond, and resident memory is what a person sees.
 const gcPercent = 50
 
-// errAsked is the cause of a stop that a client asked for.
-var errAsked = errors.New("a client asked for the daemon's end")
+var (
+	// errAsked is the cause of a stop that a client asked for.
+	errAsked = errors.New("a client asked for the daemon's end")
+	// errReplaced is the cause of the end of a term whose daemon hands over.
+	errReplaced = errors.New("another program takes over")
+)
 
-// Run is the daemon of one home. It returns nil when ctx ended or a client asked for its end, after what was accepted is
-// on disk and the socket is gone. A refusal to start is a *wire.Error with a sentence, and nothing was touched then.
+// Run is the daemon of one home. It returns nil when ctx ended, a client asked for its end, or another program took
+// over, after what was accepted is on disk; but for the last case the socket is gone then. A refusal to start is a
+// *wire.Error with a sentence, and nothing was touched then.
 func Run(ctx context.Context, opt Options) error {
 	opt = opt.withDefaults()
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	if opt.TakeOver == 0 {
+		return reign(ctx, opt, nil)
+	}
+	legacy, err := seat.Inherit(opt.TakeOver)
+	if err != nil {
+		return err
+	}
+	err = reign(ctx, opt, legacy)
+	if err != nil {
+		legacy.Refuse(err)
+	}
+	return err
+}
+
+// Refuse tells the daemon that started this program to take over why it cannot even begin.
+func Refuse(takeOver int, err error) {
+	if legacy, lineErr := seat.Inherit(takeOver); lineErr == nil {
+		legacy.Refuse(err)
+	}
+}
+
+// reign takes the seat, from a daemon that hands it over or from nobody, and serves.
+func reign(ctx context.Context, opt Options, legacy *seat.Legacy) error {
 	if err := opt.Home.Check(); err != nil {
 		return err
 	}
-	held, err := takeLock(opt.Home)
-	if err != nil {
+	d := &dynasty{opt: opt, legacy: legacy, heirs: make(chan *seat.Heir, 1)}
+	if err := d.sit(ctx); err != nil {
 		return err
 	}
-	defer held.release()
+	defer d.lock.Release()
 	log, closeLog, err := opt.logger()
 	if err != nil {
-		return err
+		return errors.Join(err, d.socket.Close())
 	}
 	defer closeLog()
-	if err := leaveInherited(opt.Foreground); err != nil {
+	d.log = log
+	if err := seat.LeaveInherited(opt.Foreground); err != nil {
 		log.Warn("descriptors of the starting program may be kept open", "error", err)
 	}
-	sock, err := listen(opt.Home)
-	if err != nil {
-		return err
-	}
-	defer sock.close()
-	log.Info("listening", "socket", sock.path, "pid", os.Getpid(), "version", opt.Version)
-	err = serve(ctx, opt, log, sock)
+	log.Info("listening", "socket", d.socket.Path(), "pid", os.Getpid(), "version", opt.Version)
+	err = d.serve(ctx)
 	if err != nil {
 		log.Error("ended", "error", err)
 		return err
@@ -62,42 +90,91 @@ func Run(ctx context.Context, opt Options) error {
 	return nil
 }
 
-// serve answers from the first moment on, recovers, and then goes on until ctx ends or a client asks for the end.
-func serve(ctx context.Context, opt Options, log *slog.Logger, sock *socket) error {
+// sit takes lock and socket. Before another daemon hands them over, it is made sure that this program can serve.
+func (d *dynasty) sit(ctx context.Context) (err error) {
+	if d.legacy != nil {
+		if err := ledger.CheckLayout(ctx, d.opt.Home); err != nil {
+			return err
+		}
+		d.socket, d.lock, err = d.legacy.Await(ctx, d.opt.Home, d.opt.Version)
+		return err
+	}
+	if d.lock, err = seat.TakeLock(d.opt.Home); err != nil {
+		return err
+	}
+	if d.socket, err = seat.Listen(d.opt.Home); err != nil {
+		d.lock.Release()
+	}
+	return err
+}
+
+// serve goes on, term after term, until the daemon ends or has handed over: each term begins with an opened ledger, and
+// all but the last end with a successor that could not take over.
+func (d *dynasty) serve(ctx context.Context) error {
+	for {
+		heir, err := d.term(ctx)
+		if heir == nil {
+			d.notify("STOPPING=1")
+			return errors.Join(err, d.socket.Close())
+		}
+		if err != nil {
+			d.log.Error("a term ended badly", "error", err)
+		}
+		if err := heir.Take(ctx, d.socket, d.lock); err != nil {
+			d.failed(err)
+			continue
+		}
+		d.log.Info("handed over", "pid", heir.PID, "version", heir.Version)
+		d.passed(heir)
+		return d.socket.Leave()
+	}
+}
+
+// term answers from the first moment on, recovers, and then goes on until ctx ends, a client asks for the end, or a
+// successor is ready, which it returns.
+func (d *dynasty) term(ctx context.Context) (*seat.Heir, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	listener, err := d.socket.Listener()
+	if err != nil {
+		return nil, err
+	}
 	srv := server.New(server.Options{
-		Version: opt.Version, Log: log, Now: opt.Now, Started: opt.Now(),
-		Stop: func(bool) { end(errAsked) },
+		Version: d.opt.Version, Log: d.log, Now: d.opt.Now, Started: d.opt.Now(),
+		Stop: func(bool) { end(errAsked) }, Succession: d,
 	})
 	var failed error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := srv.Serve(ctx, sock); err != nil {
+		if err := srv.Serve(ctx, listener); err != nil {
 			failed = fmt.Errorf("accept connections: %w", err)
 			end(err)
 		}
 	})
-	w, err := recovered(ctx, opt, log)
+	w, err := recovered(ctx, d.opt, d.log, d.problem)
 	if err != nil {
 		stopped := ctx.Err() != nil && errors.Is(err, context.Canceled)
 		end(err)
 		wg.Wait()
 		if stopped {
-			return failed // asked to end before it had begun
+			return nil, failed // asked to end before it had begun
 		}
-		return err
+		return nil, err
 	}
 	srv.Ready(w.served)
-	log.Info("serving", "runs", w.adopted, "took", opt.Now().Sub(w.began))
+	d.log.Info("serving", "runs", w.adopted, "took", d.opt.Now().Sub(w.began))
+	d.seated()
+	var heir *seat.Heir
 	select {
 	case <-ctx.Done():
 	case <-w.broke:
 		end(errors.New("the workbench ended"))
+	case heir = <-d.heirs:
+		end(errReplaced)
 	}
-	log.Info("ending", "cause", context.Cause(ctx))
+	d.log.Info("ending", "cause", context.Cause(ctx))
 	wg.Wait()
-	return errors.Join(failed, w.close(context.WithoutCancel(ctx)))
+	return heir, errors.Join(failed, w.close(context.WithoutCancel(ctx)))
 }
 
 func (o Options) withDefaults() Options {
@@ -108,6 +185,16 @@ func (o Options) withDefaults() Options {
 		o.Stderr = os.Stderr
 	}
 	return o
+}
+
+// value reads a variable of the daemon's environment; the last one of a name counts.
+func (o Options) value(name string) (value string) {
+	for _, entry := range o.Environ {
+		if rest, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = rest
+		}
+	}
+	return value
 }
 
 // logger is where the daemon's own log goes.

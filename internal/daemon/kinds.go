@@ -88,12 +88,15 @@ func limits(c *config.Config) hub.Limits {
 	}
 }
 
-// problems are the configuration's warnings, which do not keep the daemon from starting.
-func problems(c *config.Config, lost string) func() []string {
+// problems are what is wrong and does not keep the daemon from serving: sentences of its own, then the configuration's
+// warnings.
+func problems(c *config.Config, lost string, more func() string) func() []string {
 	return func() []string {
 		var out []string
-		if lost != "" {
-			out = append(out, lost)
+		for _, text := range []string{lost, more()} {
+			if text != "" {
+				out = append(out, text)
+			}
 		}
 		for _, p := range c.Warnings {
 			out = append(out, p.Error())

@@ -19,4 +19,11 @@ type Options struct {
 	Foreground bool      // log to Stderr; else to the home's log file
 	Stderr     io.Writer // for people
 	Now        func() time.Time
+
+	// Args are this program's arguments after its name, with which a successor is started.
+	Args []string
+	// TakeOver is the descriptor at which a daemon hands over to this one; 0 for none.
+	TakeOver int
+	// HandoverWait is seat.Patience when zero.
+	HandoverWait time.Duration
 }

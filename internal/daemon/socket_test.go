@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"scv/internal/daemon/seat"
 	"scv/internal/wire"
 )
 
@@ -18,7 +19,7 @@ func TestT14_ModesHoldUnderAnyUmask(t *testing.T) {
 	for _, umask := range []int{0, 0o002, 0o022, 0o777} {
 		opt := options(t)
 		old := unix.Umask(umask)
-		s, err := listen(opt.Home)
+		s, err := seat.Listen(opt.Home)
 		now := unix.Umask(old)
 		if err != nil {
 			t.Fatalf("umask %04o: %v", umask, err)
@@ -26,13 +27,13 @@ func TestT14_ModesHoldUnderAnyUmask(t *testing.T) {
 		if now != umask {
 			t.Errorf("umask %04o became %04o", umask, now)
 		}
-		for path, want := range map[string]os.FileMode{s.path: 0o600, filepath.Dir(s.path): 0o700, opt.Home.Path(): 0o700} {
+		for path, want := range map[string]os.FileMode{s.Path(): 0o600, filepath.Dir(s.Path()): 0o700, opt.Home.Path(): 0o700} {
 			info, err := os.Lstat(path)
 			if err != nil || info.Mode().Perm() != want {
 				t.Errorf("umask %04o: %s is %v, %v", umask, path, info.Mode(), err)
 			}
 		}
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -44,8 +45,8 @@ func TestT14_OpenDirectoryIsRefused(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(opt.Home.Socket()), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := listen(opt.Home); err == nil {
-		s.close()
+	if s, err := seat.Listen(opt.Home); err == nil {
+		s.Close()
 		t.Fatal("listens in a directory that is open to others")
 	}
 	if _, err := os.Lstat(opt.Home.Socket()); !errors.Is(err, os.ErrNotExist) {
@@ -151,22 +152,22 @@ func TestT18_LongPathIsRefusedInWords(t *testing.T) {
 // A socket that somebody put in place of ours meanwhile is not removed.
 func TestOnlyOurSocketIsRemoved(t *testing.T) {
 	opt := options(t)
-	s, err := listen(opt.Home)
+	s, err := seat.Listen(opt.Home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(s.path); err != nil {
+	if err := os.Remove(s.Path()); err != nil {
 		t.Fatal(err)
 	}
-	other, err := net.Listen("unix", s.path)
+	other, err := net.Listen("unix", s.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := s.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Lstat(s.path); err != nil {
+	if _, err := os.Lstat(s.Path()); err != nil {
 		t.Errorf("the other's socket went: %v", err)
 	}
 }

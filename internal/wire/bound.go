@@ -106,6 +106,8 @@ const (
 	FeatureJobsPage = "jobs_page"
 	// FeatureStop: the action daemon_stop.
 	FeatureStop = "stop"
+	// FeatureRestart: the action daemon_restart.
+	FeatureRestart = "restart"
 	// FeatureMode: mode of workbench_start.
 	FeatureMode = "mode"
 	// FeatureKeep: keep of session.start.

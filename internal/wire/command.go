@@ -93,6 +93,20 @@ type DaemonStop struct {
 	Key string `json:"key,omitempty" need:"K"`
 }
 
+// DaemonRestart hands the daemon's place over to a program, with no moment in which nobody listens, and leaves every
+// run alone (ours). The answer comes when the program is ready; that it serves shows in its own status.
+type DaemonRestart struct {
+	// Exe is the program's full path; empty for the file that the daemon was started from.
+	Exe string `json:"exe,omitempty" need:"K"`
+	// Environ is the environment to start it in, name=value; empty for the daemon's own. Never logged or kept.
+	Environ []string `json:"environ,omitempty" need:"K"`
+	// WhenIdle refuses with ReasonBusy while a turn runs.
+	WhenIdle bool `json:"when_idle,omitzero" need:"K"`
+}
+
+// RestartFailed begins the sentence among DaemonStatus.Problems that says why the last restart changed nothing.
+const RestartFailed = "the last restart failed: "
+
 // Action returns status.
 func (StatusCommand) Action() string { return "status" }
 
@@ -131,6 +145,9 @@ func (Why) Action() string { return "why" }
 
 // Action returns daemon_stop.
 func (DaemonStop) Action() string { return "daemon_stop" }
+
+// Action returns daemon_restart.
+func (DaemonRestart) Action() string { return "daemon_restart" }
 
 // ClientKey returns the key.
 func (c DelegationKillCommand) ClientKey() string { return c.Key }

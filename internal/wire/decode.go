@@ -149,7 +149,7 @@ var (
 			JobResultCommand{}, WorktreesCommand{}, WorkbenchStart{}, WorkbenchSend{}, WorkbenchCancel{},
 			WorkbenchApprove{}, WorkbenchResume{}, WorkbenchDismiss{}, WorktreeRemove{}, AttachCommand{}, AttachIO{},
 			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, Why{}, DaemonStop{},
-			JobsPage{})
+			JobsPage{}, DaemonRestart{})
 	})
 )
 

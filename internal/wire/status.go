@@ -29,6 +29,8 @@ type DaemonStatus struct {
 	Home *string `json:"home,omitzero" need:"O"`
 	// StartedUnixSeconds is when the daemon started (ours); full base only.
 	StartedUnixSeconds *uint64 `json:"started_unix_seconds,omitzero" need:"O"`
+	// Successor is the process that takes this daemon's place at the moment (ours); full base only.
+	Successor *uint32 `json:"successor,omitzero" need:"O"`
 	// Problems are sentences about what is wrong with the daemon, such as a bad configuration (ours).
 	Problems []string `json:"problems,omitempty" need:"K"`
 }

@@ -16,7 +16,7 @@ import (
 // chunk is how much is written under one deadline: a client that reads slowly is served, one that reads nothing is cut.
 const chunk = 64 << 10
 
-// farewell bounds a write once the daemon is stopping.
+// farewell is what a request that is being answered has once the daemon is stopping, and what a write of it has.
 const farewell = time.Second
 
 // errStalled ends a connection whose client does not read.
@@ -32,6 +32,7 @@ type conn struct {
 	client  *wire.PeerInfo // nil before the handshake
 	session *session       // nil until session.start
 	ctx     context.Context
+	work    context.Context // of a request that is being answered: it outlives ctx by farewell
 }
 
 func newConn(s *Server, nc net.Conn, p peer) *conn {
@@ -43,9 +44,12 @@ func (c *conn) serve(ctx context.Context) {
 	defer c.nc.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c.ctx = ctx
+	work, drop := context.WithCancel(context.WithoutCancel(ctx))
+	defer drop()
+	c.ctx, c.work = ctx, work
 	stop := context.AfterFunc(ctx, func() {
 		now := time.Now()
+		time.AfterFunc(farewell, drop)
 		_ = c.nc.SetReadDeadline(now)
 		_ = c.nc.SetWriteDeadline(now.Add(farewell))
 	})

@@ -41,20 +41,19 @@ func (c *conn) control(m wire.DaemonControl) error {
 	case wire.RunLogWatch:
 		return logReader{r}.runLogWatch(cmd)
 	}
+	r.ctx = c.work
 	ans, err := r.do(m.Command)
 	if err != nil {
-		if c.ctx.Err() != nil {
+		if c.work.Err() != nil {
 			return err
 		}
 		return c.refuse(m.RequestID, r.refusal(m.Command, err))
 	}
-	if err := r.reply(ans); err != nil {
-		return err
-	}
+	err = r.reply(ans)
 	if ans.then != nil {
-		ans.then()
+		ans.then() // a client that left has asked for it all the same
 	}
-	return nil
+	return err
 }
 
 // do runs the action of a command.
@@ -89,6 +88,8 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return r.why(cmd)
 	case wire.WorktreesCommand:
 		return answer{status: r.light()}, nil
+	case wire.DaemonRestart:
+		return handing{r}.daemonRestart(cmd)
 	case wire.DaemonStop:
 		return r.daemonStop(cmd)
 	default:

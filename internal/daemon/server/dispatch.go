@@ -15,6 +15,7 @@ func features() []string {
 	return []string{
 		wire.FeatureWatch, wire.FeatureKey, wire.FeatureReason, wire.FeatureWhy, wire.FeatureResultPage,
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
+		wire.FeatureRestart,
 	}
 }
 

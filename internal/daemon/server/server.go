@@ -39,6 +39,8 @@ type Options struct {
 	Stall   time.Duration  // DefaultStall when zero
 	Stop    func(all bool) // the owner wants the daemon's end; called once the answer is written
 	Started time.Time
+	// Succession is how a client restarts the daemon; nil refuses it.
+	Succession Succession
 }
 
 // A Workbench is what the server answers from once the daemon has recovered. Its fields are not changed afterwards.

@@ -24,6 +24,11 @@ func (r *request) full() wire.DaemonStatus {
 		st.Home = &r.HomeID
 	}
 	st.StartedUnixSeconds = new(uint64(r.conn.srv.opt.Started.Unix()))
+	if s := r.conn.srv.opt.Succession; s != nil {
+		if pid := s.Pending(); pid != 0 {
+			st.Successor = &pid
+		}
+	}
 	st.Problems = r.problems()
 	return st
 }

@@ -76,6 +76,7 @@ func outerRooms() []room {
 			[]string{"os/exec", "net/http"},
 			"an action decodes, bounds, calls and replies",
 		},
+		{"internal/daemon/seat", []string{"internal/wire", "internal/home"}, []string{"net/http", "database/sql"}, "lock and socket, and how they are passed on"},
 		{"internal/daemon", []string{"internal/..."}, []string{"github.com/spf13/cobra"}, "the daemon wires the server side"},
 		{"internal/client/offline", []string{"internal/wire", "internal/home", "internal/workbench/ledger", "internal/workbench/row", "internal/run/runlog"}, []string{"net", "net/http", "os/exec"}, "the same reads from disk"},
 		{"internal/client", []string{"internal/wire", "internal/wire/frame"}, []string{"net/http", "os/exec", "database/sql"}, "a client knows the wire and a socket"},

@@ -69,16 +69,28 @@ func (f *service) dial(ctx context.Context) (*client.Conn, error) {
 	return c, err
 }
 
-// call is one question that may change something.
+// call is one question that may change something. A daemon that goes away in that moment, as in a restart, is asked
+// again under the same key.
 func (f *service) call(ctx context.Context, cmd wire.Command) (*wire.DaemonStatus, error) {
-	c, err := f.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
 	ctx, cancel := context.WithTimeoutCause(ctx, callPatience, client.ErrSilent)
 	defer cancel()
-	return c.Call(ctx, cmd)
+	st, again, err := f.callOnce(ctx, cmd)
+	if errors.Is(err, client.ErrBroken) && again {
+		st, _, err = f.callOnce(ctx, cmd)
+	}
+	return st, err
+}
+
+// callOnce reports also whether the daemon would do the command once, however often it is asked.
+func (f *service) callOnce(ctx context.Context, cmd wire.Command) (st *wire.DaemonStatus, again bool, err error) {
+	c, err := f.dial(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer c.Close()
+	k, keyed := cmd.(wire.Keyed)
+	st, err = c.Call(ctx, cmd)
+	return st, keyed && k.ClientKey() != "" && c.Has(wire.FeatureKey), err
 }
 
 func noDaemon(h *home.Home) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 
 	"scv/internal/daemon"
 	"scv/internal/home/config"
+	"scv/internal/wire"
 )
 
 type runOptions struct {
@@ -17,6 +19,7 @@ type runOptions struct {
 	background bool
 	policy     string
 	configPath string
+	takeOver   int
 }
 
 func newRunCmd(f *factory, runF func(context.Context, *runOptions) error) *cobra.Command {
@@ -38,26 +41,57 @@ func newRunCmd(f *factory, runF func(context.Context, *runOptions) error) *cobra
 	flags.StringVar(&opts.policy, "approval-policy", "", "upstream's name of --policy")
 	flags.StringVar(&opts.configPath, "config-path", "", "a second configuration file (default $SCV_CONFIG)")
 	flags.BoolVar(&opts.background, "background", false, "write to the home's log instead of standard error")
+	flags.IntVar(&opts.takeOver, "take-over", 0, "descriptor at which a daemon hands over")
 	hide(flags, "approval-policy")
+	hide(flags, "take-over")
 	hide(flags, "background")
 	return cmd
 }
 
 func runRun(ctx context.Context, opts *runOptions) error {
 	opt, err := opts.f.daemonOptions(config.Overrides{Mode: opts.policy, File: opts.configPath})
+	if err == nil {
+		err = opts.f.ownRun(opt.Home)
+	}
 	if err != nil {
+		if opts.takeOver != 0 {
+			daemon.Refuse(opts.takeOver, refusalOf(err))
+		}
 		return err
 	}
-	if err := opts.f.ownRun(opt.Home); err != nil {
-		return err
-	}
-	opt.Foreground = !opts.background
+	opt.Foreground, opt.TakeOver, opt.Args = !opts.background, opts.takeOver, opts.args()
 	// A reader of our standard error that goes away must not end the daemon. Caught, not ignored: an ignored signal
 	// would be ignored by every agent too.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 	return daemon.Run(ctx, opt)
+}
+
+// args are the arguments with which the daemon that comes after this one is started.
+func (o *runOptions) args() []string {
+	args := []string{"run", "--home", o.f.opened.Path()}
+	if o.background {
+		args = append(args, "--background")
+	}
+	if o.policy != "" {
+		args = append(args, "--policy", o.policy)
+	}
+	if o.configPath != "" {
+		args = append(args, "--config-path", o.configPath)
+	}
+	return args
+}
+
+// refusalOf is an error of the command line as one daemon tells it another.
+func refusalOf(err error) error {
+	if f, ok := errors.AsType[*fault](err); ok {
+		return wire.Refuse(wire.ReasonUnavailable, f.next, "%s", f.message)
+	}
+	if list := config.Problems(err); len(list) > 0 {
+		return refusalOf(badConfig(list))
+	}
+	return err
 }
 
 // daemonOptions opens the home and loads the settings, all problems at once.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -186,39 +185,3 @@ func (f *service) gone(ctx context.Context, h *home.Home) error {
 	return nil
 }
 
-type restartOptions struct{ f *factory }
-
-func newRestartCmd(f *factory, runF func(context.Context, *restartOptions) error) *cobra.Command {
-	opts := &restartOptions{f: f}
-	return &cobra.Command{
-		Use: "restart", Args: exactly(),
-		Short:   "Restart the daemon; jobs go on",
-		Long:    "Restart the daemon, for a new release or a new configuration. The agents that work\ndo not notice. A configuration that is wrong keeps the old daemon running.",
-		Example: "  scv restart",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if runF != nil {
-				return runF(cmd.Context(), opts)
-			}
-			return runRestart(cmd.Context(), opts)
-		},
-	}
-}
-
-func runRestart(ctx context.Context, opts *restartOptions) error {
-	f := opts.f
-	h, err := f.openHome()
-	if err != nil {
-		return err
-	}
-	if _, err := config.Load(h, f.sys.Environ, config.Overrides{}); err != nil {
-		return err
-	}
-	note, err := f.stopDaemon(ctx, h, false)
-	if err != nil && !errors.Is(err, client.ErrNoDaemon) {
-		return err
-	}
-	if err == nil {
-		f.say("%s", note)
-	}
-	return f.startAndReport(ctx, h, fmt.Sprintf("the daemon of %s runs", home.Pretty(h.Path())))
-}

@@ -221,6 +221,19 @@ func checkLayout(ctx context.Context, path string) error {
 	return layoutOf(ctx, db)
 }
 
+// CheckLayout looks whether this build can serve a home's ledger, which another process may be writing. It changes
+// nothing; a home without a ledger is fine, and one that is damaged is a matter for Open.
+func CheckLayout(ctx context.Context, h *home.Home) error {
+	if _, err := os.Stat(h.LedgerPath()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := checkLayout(ctx, h.LedgerPath())
+	if newer, ok := errors.AsType[*NewerLayoutError](err); ok {
+		return newer
+	}
+	return nil
+}
+
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }

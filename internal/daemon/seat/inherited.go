@@ -1,4 +1,4 @@
-package daemon
+package seat
 
 import (
 	"os"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leaveInherited lets go of the descriptors beyond the standard three that the starting program left open, such as a
+// LeaveInherited lets go of the descriptors beyond the standard three that the starting program left open, such as a
 // pipe whose reader waits for its end or a lock file. Ours are closed on exec, so what is not was inherited. A daemon in
 // the background closes them; one in the foreground keeps them for itself, and passes none on to shims and agents.
-func leaveInherited(foreground bool) error {
+func LeaveInherited(foreground bool) error {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package daemon
+package seat
 
 import (
 	"errors"
@@ -17,9 +17,10 @@ import (
 // backlog is how many connections may wait to be accepted.
 const backlog = 128
 
-// A socket is the daemon's listener and the file it answers at.
-type socket struct {
-	*net.UnixListener
+// A Socket is the daemon's listening socket and the file it answers at. Connections that come while nobody accepts wait
+// in it, over a handover too.
+type Socket struct {
+	file *os.File
 	path string
 	id   fileID
 }
@@ -27,10 +28,10 @@ type socket struct {
 // fileID tells one file from a later one at the same path.
 type fileID struct{ dev, ino uint64 }
 
-// listen opens the home's socket. The caller holds the lock, so what answers nobody there is stale and is replaced;
+// Listen opens the home's socket. The caller holds the lock, so what answers nobody there is stale and is replaced;
 // what is no socket is never touched. Between bind and listen, when nobody can connect yet, modes are checked: 0600 in
 // a directory of 0700, whatever the umask (security.md section 5).
-func listen(h *home.Home) (*socket, error) {
+func Listen(h *home.Home) (*Socket, error) {
 	if err := h.Check(); err != nil {
 		return nil, err
 	}
@@ -51,18 +52,20 @@ func listen(h *home.Home) (*socket, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	file := os.NewFile(uintptr(fd), path)
-	defer file.Close()
-	l, err := net.FileListener(file)
+	return &Socket{file: os.NewFile(uintptr(fd), path), path: path, id: id}, nil
+}
+
+// Path is where clients connect.
+func (s *Socket) Path() string { return s.path }
+
+// Listener accepts from the socket until it is closed, which leaves the socket itself open: who connects then waits for
+// the next Listener.
+func (s *Socket) Listener() (net.Listener, error) {
+	l, err := net.FileListener(s.file)
 	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", path, err)
+		return nil, fmt.Errorf("listen at %s: %w", s.path, err)
 	}
-	ul, ok := l.(*net.UnixListener)
-	if !ok {
-		l.Close()
-		return nil, fmt.Errorf("listen at %s: not a unix socket", path)
-	}
-	return &socket{UnixListener: ul, path: path, id: id}, nil
+	return l, nil
 }
 
 // clearStale removes a socket that nobody answers at. One that answers belongs to a daemon that holds no lock, such as
@@ -76,14 +79,13 @@ func clearStale(path string) error {
 		return fmt.Errorf("look at %s: %w", path, err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return refused(wire.ReasonRefused, home.Pretty(path)+" is not a socket, so SCV does not touch it",
-			"look what it is, then move it away: mv "+home.Pretty(path)+" "+home.Pretty(path)+".old")
+		return wire.Refuse(wire.ReasonRefused, "look what it is, then move it away: mv "+home.Pretty(path)+" "+home.Pretty(path)+".old",
+			"%s is not a socket, so SCV does not touch it", home.Pretty(path))
 	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err == nil {
 		conn.Close()
-		return refused(wire.ReasonBusy, "a daemon without a lock answers at "+home.Pretty(path),
-			"end it first: scv stop")
+		return wire.Refuse(wire.ReasonBusy, "end it first: scv stop", "a daemon without a lock answers at %s", home.Pretty(path))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the stale socket %s: %w", path, err)
@@ -117,20 +119,20 @@ func checkPrivate(path string) (fileID, error) {
 	uid := uint32(os.Getuid())
 	ours := sock.Uid == uid && dir.Uid == uid
 	if !ours || uint32(sock.Mode)&0o7777 != 0o600 || uint32(dir.Mode)&0o777 != 0o700 {
-		return fileID{}, refused(wire.ReasonRefused,
-			fmt.Sprintf("%s would be open to others (socket %04o, directory %04o)", home.Pretty(path),
-				uint32(sock.Mode)&0o7777, uint32(dir.Mode)&0o777),
-			"put the home on a file system that keeps modes and owners: export SCV_HOME=/home/you/.scv")
+		return fileID{}, wire.Refuse(wire.ReasonRefused,
+			"put the home on a file system that keeps modes and owners: export SCV_HOME=/home/you/.scv",
+			"%s would be open to others (socket %04o, directory %04o)", home.Pretty(path),
+			uint32(sock.Mode)&0o7777, uint32(dir.Mode)&0o777)
 	}
 	return fileID{dev: uint64(sock.Dev), ino: sock.Ino}, nil
 }
 
-// close stops accepting and removes the socket, if it is still the one that was made here.
-func (s *socket) close() error {
-	err := s.UnixListener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
+// Leave closes the socket here and leaves its file to the successor that has it too.
+func (s *Socket) Leave() error { return s.file.Close() }
+
+// Close ends listening and removes the socket's file, if it is still the one that was made here.
+func (s *Socket) Close() error {
+	err := s.file.Close()
 	var st unix.Stat_t
 	if unix.Lstat(s.path, &st) == nil && (fileID{dev: uint64(st.Dev), ino: st.Ino}) == s.id {
 		err = errors.Join(err, os.Remove(s.path))

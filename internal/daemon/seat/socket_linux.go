@@ -1,4 +1,4 @@
-package daemon
+package seat
 
 import "golang.org/x/sys/unix"
 

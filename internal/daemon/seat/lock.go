@@ -1,0 +1,96 @@
+package seat
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"scv/internal/home"
+	"scv/internal/wire"
+)
+
+// A Lock is held for the daemon's life. The kernel gives it back at the process's end, so it never lies; the number in
+// the file only helps a person.
+type Lock struct{ file *os.File }
+
+// TakeLock takes the home's lock without waiting. It follows no link, and it refuses when another daemon holds it,
+// saying where that one is.
+func TakeLock(h *home.Home) (*Lock, error) {
+	path := h.LockPath()
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(home.FileMode))
+	if errors.Is(err, unix.ELOOP) {
+		return nil, wire.Refuse(wire.ReasonRefused, "look who made it, then remove it: rm "+home.Pretty(path),
+			"%s is a link, and SCV follows none there", home.Pretty(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the lock %s: %w", path, err)
+	}
+	file := os.NewFile(uintptr(fd), path)
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = wire.Refuse(wire.ReasonRefused, "look who made it, then move it away", "%s is not a plain file", home.Pretty(path))
+	}
+	if err == nil {
+		err = flock(fd)
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = running(h, file)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return named(file)
+}
+
+// named writes this process's number into a lock that it holds.
+func named(file *os.File) (*Lock, error) {
+	l := &Lock{file: file}
+	err := file.Chmod(home.FileMode)
+	if err == nil {
+		err = l.Name(os.Getpid())
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("write the lock %s: %w", file.Name(), err)
+	}
+	return l, nil
+}
+
+// Name writes the number of the process that has the seat, for people.
+func (l *Lock) Name(pid int) error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.file.WriteAt(strconv.AppendInt(nil, int64(pid), 10), 0)
+	return err
+}
+
+func flock(fd int) error {
+	for {
+		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// running is the refusal of a second daemon. The holder wrote its number, which may be missing for a moment.
+func running(h *home.Home, file *os.File) error {
+	where := "its socket is " + home.Pretty(h.Socket())
+	buf := make([]byte, 20)
+	n, _ := file.ReadAt(buf, 0)
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil {
+		where = fmt.Sprintf("process %d, %s", pid, where)
+	}
+	return wire.Refuse(wire.ReasonBusy, "use it: scv status   Or end it first: scv stop",
+		"a daemon runs already for %s (%s)", home.Pretty(h.Path()), where)
+}
+
+// Release gives the lock back, unless it was passed on: then the successor holds it. The file stays, as a removed one
+// could be locked twice.
+func (l *Lock) Release() error { return l.file.Close() }
