@@ -3,8 +3,8 @@ package seat
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,12 +51,16 @@ func notify(socket, state string, oob []byte) error {
 	if socket == "" {
 		return nil
 	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
-	if err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+	syscall.ForkLock.RLock()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err == nil {
+		unix.CloseOnExec(fd)
 	}
-	defer conn.Close()
-	if _, _, err := conn.WriteMsgUnix([]byte(state), oob, nil); err != nil {
+	syscall.ForkLock.RUnlock()
+	if err == nil {
+		err = errors.Join(unix.Sendmsg(fd, []byte(state), oob, &unix.SockaddrUnix{Name: socket}, unix.MSG_DONTWAIT), unix.Close(fd))
+	}
+	if err != nil {
 		return fmt.Errorf("tell the service manager: %w", err)
 	}
 	return nil

@@ -252,6 +252,9 @@ func TestP21_ServiceManagerKnowsTheNewProcess(t *testing.T) {
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	l.must(err)
 	defer manager.Close()
+	if end, ok := l.ctx.Deadline(); ok {
+		l.must(manager.SetReadDeadline(end))
+	}
 	l.env = append(l.env, "NOTIFY_SOCKET="+path)
 	told := func() string {
 		buf, oob := make([]byte, 256), make([]byte, 64)
