@@ -19,6 +19,7 @@ type clocks struct {
 	tool    string    // the tool call that was begun last, when nothing followed it
 	said    bool      // that the turn is silent
 	ended   time.Time // the last turn ended and the process should leave
+	closing time.Time // the process was asked to leave between turns
 	cancel  time.Time // the agent was asked to cancel
 	retry   time.Time // try again what the shim refused
 }
@@ -70,6 +71,9 @@ func (r talk) due() (d due) {
 	}
 	if !r.live() && !r.fold.Exited() {
 		d.leave = after(c.ended, t.Leave)
+	}
+	if r.live() && !r.fold.Exited() {
+		d.leave = after(c.closing, t.Leave)
 	}
 	if c.running != 0 {
 		d.cancel = after(c.cancel, t.Cancel)

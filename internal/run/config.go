@@ -54,7 +54,7 @@ type Timing struct {
 	Ask     time.Duration // 30 s for a shim to answer what it was asked once it is known
 	Ready   time.Duration // 120 s until a live agent can take turns
 	Cancel  time.Duration // 3 s for an agent to end a turn that it was asked to cancel
-	Leave   time.Duration // 10 s for a one-turn process after its final event
+	Leave   time.Duration // 10 s for a one-turn process after its final event, and for a live one that is closed
 	Quiet   time.Duration // 5 min without a report until a running turn is said to be silent
 	Backoff time.Duration // 5 s, the longest wait between two tries to reach a shim or a disk
 }

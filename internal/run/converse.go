@@ -96,6 +96,10 @@ func (r talk) speak(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if w.Tell {
+		r.report(row.Life{Kind: row.LifeCaughtUp})
+		return true, nil
+	}
 	message, ok := r.fold.Next(wishes, r.number+1)
 	cancelling := w.Cancel != 0 && !r.fold.Ended(w.Cancel)
 	switch {
@@ -103,8 +107,8 @@ func (r talk) speak(ctx context.Context) (bool, error) {
 		return r.write(ctx, message)
 	case cancelling && r.clocks.cancel.IsZero(): // the agent has no words for it
 		return false, r.stop(ctx)
-	case w.Close && r.fold.Running() == 0 && r.clocks.ended.IsZero():
-		r.clocks.ended = time.Now()
+	case w.Close && r.fold.Running() == 0 && r.clocks.closing.IsZero():
+		r.clocks.closing = time.Now()
 	}
 	return false, nil
 }
@@ -133,6 +137,13 @@ func (r talk) wishes(w row.Wishes) (agent.Wishes, error) {
 	}
 	turn, err := r.turnOf(*w.Turn)
 	out.Turn = &turn
+	for _, s := range w.Steers {
+		if err == nil {
+			var text string
+			text, err = r.promptText(s.Job, s.Text, s.Private)
+			out.Steers = append(out.Steers, agent.Steer{Key: row.SteerKey(s.Job), Turn: s.Turn, Text: text})
+		}
+	}
 	return out, err
 }
 

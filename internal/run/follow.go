@@ -199,7 +199,17 @@ func (r *run) live() bool { return string(r.kind.Transport) != wire.TransportCLI
 // promptOf is what the log says when a turn begins.
 func (r *run) promptOf(turn uint32) fold.Prompt {
 	if w := r.c.Hub.Wishes(r.h); w.Turn != nil && w.Turn.Number == turn {
-		return fold.Prompt{Job: w.Turn.Job, Text: w.Turn.Prompt}
+		return fold.Prompt{Job: w.Turn.Job, Text: w.Turn.Prompt, Model: w.Turn.Model}
 	}
 	return fold.Prompt{}
+}
+
+// steerOf is what the log says of a prompt that the running turn took.
+func (r *run) steerOf(key string) string {
+	for _, s := range r.c.Hub.Wishes(r.h).Steers {
+		if row.SteerKey(s.Job) == key {
+			return s.Text
+		}
+	}
+	return ""
 }

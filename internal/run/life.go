@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"scv/internal/agent"
@@ -186,7 +187,7 @@ func (r *run) open() (err error) {
 	}
 	r.fold = fold.New(fold.Options{
 		Kind: r.kind, Dialect: r.kind.New(r.set), Mask: r.c.Mask(), Run: r.h, Cwd: r.o.Run.Cwd, Note: note,
-		First: r.first, Prompt: r.promptOf, Wanted: r.reason,
+		First: r.first, Prompt: r.promptOf, Steer: r.steerOf, Wanted: r.reason,
 	})
 	r.number, r.segment, r.unfolded, r.steps, r.kept = 0, 0, 0, nil, nil
 	r.clocks = clocks{}
@@ -250,7 +251,22 @@ func (r *run) notStarted(err error) {
 		class = agent.ClassLost
 	}
 	r.log.Warn("a run was not started", "error", err)
+	if lack := lacking(err); lack != "" && !r.o.Adopt {
+		r.report(row.Life{Kind: row.LifeHeldUp, Detail: lack})
+		return
+	}
 	r.report(row.Life{Kind: row.LifeNotStarted, Detail: sentence(err), Class: string(class)})
+}
+
+// lacking names what was missing for a start that failed for want of what comes back by itself; empty for any other.
+func lacking(err error) string {
+	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "there is no file descriptor left"
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return "the system gives no further process or memory"
+	}
+	return ""
 }
 
 // sentence is an error as a person reads it.

@@ -12,6 +12,7 @@ import (
 
 	"scv/internal/agent"
 	"scv/internal/run/control"
+	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
 
@@ -146,20 +147,34 @@ func (r beginning) environ(name string) string {
 
 // turnOf makes an agent's turn of a wish, with the prompt as the owner gave it.
 func (r talk) turnOf(w row.TurnWish) (agent.Turn, error) {
-	prompt := w.Prompt
-	if w.Private {
-		var ok bool
-		if prompt, ok = r.prompts[w.Job]; !ok {
-			original, err := r.c.Original(w.Job)
-			if err != nil {
-				return agent.Turn{}, fmt.Errorf("read the prompt of %s: %w", w.Job, err)
-			}
-			clear(r.prompts) // one turn at a time
-			prompt, r.prompts[w.Job] = original, original
-		}
+	prompt, err := r.promptText(w.Job, w.Prompt, w.Private)
+	if err != nil {
+		return agent.Turn{}, err
 	}
 	return agent.Turn{
 		Number: w.Number, Key: "turn:" + strconv.FormatUint(uint64(w.Number), 10), Prompt: prompt, Session: w.Vendor,
 		NewID: r.o.Run.NewID, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
 	}, nil
+}
+
+// maxOriginals is how many unmasked prompts a run holds in memory: of its turn, and of what was sent into it.
+const maxOriginals = 4
+
+// promptText is a prompt as the owner wrote it.
+func (r talk) promptText(job wire.JobID, masked string, private bool) (string, error) {
+	if !private {
+		return masked, nil
+	}
+	if text, ok := r.prompts[job]; ok {
+		return text, nil
+	}
+	original, err := r.c.Original(job)
+	if err != nil {
+		return "", fmt.Errorf("read the prompt of %s: %w", job, err)
+	}
+	if len(r.prompts) >= maxOriginals {
+		clear(r.prompts)
+	}
+	r.prompts[job] = original
+	return original, nil
 }

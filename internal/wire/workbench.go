@@ -57,12 +57,30 @@ type Job struct {
 	Rev uint64 `json:"rev,omitzero" need:"K"`
 	// Mode is the permission mode it was started with (ours).
 	Mode *PermissionMode `json:"mode,omitzero" need:"O"`
+	// Place is where a queued job stands in its conversation, beside the numbers of the others; absent: its own number (ours).
+	Place uint64 `json:"place,omitzero" need:"K"`
+	// Revision counts the changes of a queued job's prompt or place (ours); job_edit and job_move may name it.
+	Revision uint64 `json:"revision,omitzero" need:"K"`
+	// Resumes is the interrupted job that it goes on with (ours).
+	Resumes *JobRef `json:"resumes,omitzero" need:"O"`
+	// Retries is the job whose prompt it gives anew (ours).
+	Retries *JobRef `json:"retries,omitzero" need:"O"`
+	// Forks is the job whose conversation it goes on with in another one (ours).
+	Forks *JobRef `json:"forks,omitzero" need:"O"`
+	// Models is what model was asked for and what its agent says that it uses (ours); absent: neither is known.
+	Models *JobModels `json:"models,omitzero" need:"O"`
 	// Usage is what its turns cost, as far as the agent said (ours).
 	Usage *JobUsage `json:"usage,omitzero" need:"O"`
 }
 
 // Ref returns the job's wide name.
 func (j *Job) Ref() JobRef { return j.Session.Ref(j.Job) }
+
+// JobModels names the model of a job twice (ours); an absent name is not known.
+type JobModels struct {
+	Requested *string `json:"requested,omitzero" need:"O"`
+	Reported  *string `json:"reported,omitzero" need:"O"`
+}
 
 // JobUsage is what a job used, as far as its agent said (ours); an absent figure is not known.
 type JobUsage struct {

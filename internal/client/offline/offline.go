@@ -79,7 +79,7 @@ func (r *Reader) Job(ctx context.Context, session wire.SessionID, id wire.JobID)
 	if err != nil {
 		return row.Job{}, err
 	}
-	if !found || job.Dismissed {
+	if !found || job.Hidden() {
 		return row.Job{}, missing
 	}
 	return job, nil
@@ -135,7 +135,7 @@ func (r *Reader) Jobs(ctx context.Context, after *string, limit int) (wire.JobHi
 	}
 	var page wire.JobHistory
 	for _, job := range rows {
-		if !job.Dismissed {
+		if !job.Hidden() {
 			page.Jobs = append(page.Jobs, job.Job)
 		}
 	}

@@ -36,7 +36,7 @@ func (r *request) jobsPage(cmd wire.JobsPage) (answer, error) {
 		if live, ok := r.Hub.Jobs().Find(job.Session, job.Job.Job); ok {
 			job = live
 		}
-		if !job.Dismissed {
+		if !job.Hidden() {
 			page.Jobs = append(page.Jobs, job.Job)
 		}
 	}

@@ -27,7 +27,7 @@ func (r *request) job(session wire.SessionID, id wire.JobID) (row.Job, error) {
 			return row.Job{}, err
 		}
 	}
-	if !ok || job.Dismissed {
+	if !ok || job.Hidden() {
 		return row.Job{}, wire.Refuse(wire.ReasonNotFound, "jobs are listed by: scv jobs list --all", "there is no job %s", ref)
 	}
 	return job, nil

@@ -50,8 +50,10 @@ func (f *Fold) fact(x agent.Fact) {
 		f.step(row.Step{Kind: row.StepRetry, Turn: x.Turn, Detail: f.brief(x.Text), Class: string(x.Class)})
 	case agent.FactActivity:
 		f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn})
-	case agent.FactSteered:
-		f.event(wire.RunEvent{Kind: wire.EventSteered, Turn: &x.Turn, Text: f.block(x.Text)})
+	case agent.FactSteered, agent.FactSteerRefused:
+		f.steered(x)
+	case agent.FactOffer:
+		f.offered(x)
 	case agent.FactApprovalAsked, agent.FactApprovalClosed:
 		f.approval(x)
 	case agent.FactTurnEnded:
@@ -81,10 +83,8 @@ func (f *Fold) started(turn uint32) {
 
 // begun logs the beginning of a turn with its prompt.
 func (f *Fold) begun(turn uint32) {
-	if f.turn = (turnState{Number: turn, Started: true}); f.o.Prompt == nil {
-		f.o.Prompt = func(uint32) Prompt { return Prompt{} }
-	}
-	prompt := f.o.Prompt(turn)
+	f.turn.Number, f.turn.Started, f.turn.Ended = turn, true, false
+	prompt := f.prompt(turn)
 	ev := wire.RunEvent{Kind: wire.EventTurnStarted, Turn: &turn, Text: f.block(prompt.Text)}
 	if prompt.Job != "" {
 		ev.Job = &prompt.Job

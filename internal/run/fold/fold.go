@@ -29,6 +29,9 @@ type Options struct {
 	First   uint32 // number of the turn that the process was started for
 	// Prompt returns a turn's job and masked prompt. It may know nothing of a turn that is over.
 	Prompt func(turn uint32) Prompt
+	// Steer returns the masked text of a steer by its message's key, or nothing when it is not known any more; it may
+	// be nil. It serves where the agent's word on a steer does not repeat it.
+	Steer func(key string) string
 	// Wanted says why a turn that failed or was cut off had to end so: the owner's wish, a limit, or, when stopped is
 	// set, whoever told the shim to stop. Without a reason the agent's own outcome stands. It may be nil.
 	Wanted func(turn uint32, stopped bool) (Reason, bool)
@@ -43,8 +46,9 @@ type Reason struct {
 
 // A Prompt is what the log says when a turn begins.
 type Prompt struct {
-	Job  wire.JobID
-	Text string // masked
+	Job   wire.JobID
+	Text  string // masked
+	Model string // that the job asked for; empty for the agent's own
 }
 
 // An Item is one thing learnt: a record for the log or a step for the hub, never both.
@@ -70,6 +74,8 @@ type turnState struct {
 	Number  uint32 `json:"number"`
 	Started bool   `json:"started,omitzero"`
 	Ended   bool   `json:"ended,omitzero"`
+	Given   uint32 `json:"given,omitzero"`  // the last turn whose prompt is in the spool
+	Model   string `json:"model,omitempty"` // in force, as far as the agent said
 }
 
 // New returns a fold at the beginning of a spool.
@@ -109,6 +115,7 @@ func (f *Fold) Frame(fr spool.Frame) ([]Item, error) {
 	case spool.KindErr:
 		f.err.feed(fr.Payload, func(text []byte, cut uint64) { f.line(agent.InputErr, text, cut) })
 	case spool.KindIn:
+		f.given(fr.Key)
 		f.input(agent.Input{Kind: agent.InputSent, Key: fr.Key, N: fr.N, Line: fr.Payload})
 	case spool.KindNote:
 		note, err := spool.DecodeNote(fr.Payload)

@@ -59,17 +59,19 @@ func (m *model) send(q SendRequest) (*job, error) {
 	}
 	c := m.conversation(q.Session, q.Conversation)
 	if c == nil {
-		return nil, wire.Refuse(wire.ReasonNotFound, "scv jobs list", "There is no conversation %s in session %s.", q.Conversation, q.Session)
+		return nil, noConversation(q.Session, q.Conversation)
+	}
+	n := newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: wire.OriginOwner, what: "send"}
+	if q.Mode != wire.SendQueue && c.steerable() {
+		n.what, n.steer = "steer", q.Mode
+		return c.add(n), nil
 	}
 	if q.Mode == wire.SendSteer && c.current != nil {
 		return nil, wire.Refuse(wire.ReasonNotSteerable, "leave --steer off: the prompt then waits for the turn's end",
 			"%s runs a turn that takes no further prompt.", c.row.ID)
 	}
-	if c.row.Paused != "" {
-		c.row.Paused = ""
-		c.touch()
-	}
-	return c.add(newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: wire.OriginOwner, what: "send"}), nil
+	c.resumeIfEmpty()
+	return c.add(n), nil
 }
 
 type newJob struct {
@@ -79,6 +81,7 @@ type newJob struct {
 	task      string
 	origin    wire.JobOrigin
 	what      string
+	steer     wire.SendMode // goes into the running turn: auto or steer; empty otherwise
 }
 
 // add makes a job at the end of its conversation's queue; settle starts it when its time has come.
@@ -107,7 +110,11 @@ func (c *conversation) add(n newJob) *job {
 	if n.key != "" {
 		m.keys[n.key] = j
 	}
-	m.queued = append(m.queued, j)
+	if n.steer != "" {
+		j.steer(n.steer == wire.SendSteer)
+	} else {
+		m.enqueue(j)
+	}
 	j.note(m.now(), "owner", fmt.Sprintf("asked for by %s through %s", orNobody(n.principal.Who), orNobody(n.principal.Way)))
 	j.touch()
 	m.dirty.prompts[j.row.Job.Job] = n.prompt
@@ -132,7 +139,7 @@ func (j *job) accept(what, prompt string) {
 
 func (m *model) job(session wire.SessionID, id wire.JobID) *job {
 	j := m.jobs[id]
-	if j == nil || j.row.Session != session || j.row.Dismissed {
+	if j == nil || j.row.Session != session || j.row.Hidden() {
 		return nil
 	}
 	return j
@@ -170,6 +177,7 @@ func (j *job) cancel(p row.Principal) (note string, err error) {
 	}
 	j.row.Detail, j.retrying = text("is being cancelled"), false
 	j.touch()
+	j.run.touch() // it takes no further prompts
 	j.accept("cancel", "")
 	m.after(effect{run: j.run})
 	return fmt.Sprintf("%s is being cancelled.", id), nil

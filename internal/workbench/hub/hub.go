@@ -45,11 +45,12 @@ type Launcher interface {
 
 // Limits bounds what runs and what is kept in memory. A zero field takes its default.
 type Limits struct {
-	Running        int    // turns that run at once; 16
-	Unfinished     int    // jobs that are not finished; 1,000
-	MemoryFloor    uint64 // bytes of free memory below which no turn is started; 0: not looked at
-	FinishedListed int    // finished jobs in memory and in the snapshot; 200
-	EndedListed    int    // ended runs likewise; 200
+	Running        int           // turns that run at once; 16
+	Unfinished     int           // jobs that are not finished; 1,000
+	MemoryFloor    uint64        // bytes of free memory below which no turn is started; 0: not looked at
+	Idle           time.Duration // a live run without a turn for so long is closed; 15 min
+	FinishedListed int           // finished jobs in memory and in the snapshot; 200
+	EndedListed    int           // ended runs likewise; 200
 }
 
 // Options is what a Hub is made of. Journal and Launcher are required.
@@ -106,6 +107,7 @@ func New(o Options) *Hub {
 func withDefaults(o Options) Options {
 	o.Limits.Running = positive(o.Limits.Running, 16)
 	o.Limits.Unfinished = positive(o.Limits.Unfinished, 1000)
+	o.Limits.Idle = positive(o.Limits.Idle, 15*time.Minute)
 	o.Limits.FinishedListed = positive(o.Limits.FinishedListed, wire.MaxFinishedJobs)
 	o.Limits.EndedListed = positive(o.Limits.EndedListed, wire.MaxEndedRuns)
 	if o.Now == nil {
@@ -132,7 +134,7 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-func positive(n, otherwise int) int {
+func positive[T int | time.Duration](n, otherwise T) T {
 	if n > 0 {
 		return n
 	}

@@ -271,6 +271,15 @@ func (b *bench) send(to row.Job, prompt string) hub.Accepted {
 	return a
 }
 
+// changed waits until a change is on disk.
+func (b *bench) changed(_ string, t *hub.Ticket, err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.wait(t)
+}
+
 func (b *bench) wait(t *hub.Ticket) {
 	b.t.Helper()
 	if err := t.Wait(b.t.Context()); err != nil {

@@ -41,6 +41,9 @@ type Accepted struct {
 	Note     string // a sentence for the owner
 	Delivery wire.Delivery
 	Repeated bool // the key was used before: this is the job of that time
+	// Steering tells what becomes of a prompt that goes into the running turn; nil for any other. Note and Delivery are
+	// only known with its end.
+	Steering *Steering
 }
 
 // Jobs are the commands on jobs.
@@ -60,19 +63,14 @@ func (js Jobs) Start(q StartRequest) (Accepted, *Ticket, error) {
 }
 
 // Send makes a job that is the next turn of a conversation, behind what waits there; a queue that was paused goes on.
-// A running turn cannot be steered yet: wire.SendSteer then is wire.ReasonNotSteerable.
+// Unless wire.SendQueue asks for that, it goes into the running turn if that takes prompts: Accepted.Steering then
+// tells what became of it. wire.SendSteer into a turn that takes none is wire.ReasonNotSteerable.
 func (js Jobs) Send(q SendRequest) (Accepted, *Ticket, error) {
 	same := func(j *row.Job) bool {
 		return j.Task == q.Task && j.Session == q.Session && j.Conversation != nil && *j.Conversation == q.Conversation
 	}
-	found := false
-	if err := js.h.ask(func() error { found = js.h.m.conversation(q.Session, q.Conversation) != nil; return nil }); err != nil {
+	if err := js.h.bring(q.Session, q.Conversation); err != nil {
 		return Accepted{}, nil, err
-	}
-	if !found {
-		if err := js.h.recallConversation(q.Session, q.Conversation); err != nil {
-			return Accepted{}, nil, err
-		}
 	}
 	return js.accept(q.Key, same, func(m *model) (*job, error) { return m.send(q) })
 }
@@ -89,9 +87,9 @@ func (js Jobs) accept(key string, same func(*row.Job) bool, create func(*model) 
 		if !same(&j.row) {
 			return true, keyConflict(&j.row)
 		}
-		out, t = j.answer(), js.h.m.ticketOf(j.born, nil)
-		out.Repeated = true
-		return true, nil
+		out, err = j.answer()
+		out.Repeated, t = true, js.h.m.ticketOf(j.born, nil)
+		return true, err
 	}
 	var done bool
 	err := js.h.ask(func() (err error) { done, err = repeat(); return err })
@@ -106,8 +104,9 @@ func (js Jobs) accept(key string, same func(*row.Job) bool, create func(*model) 
 		case found && !same(&j):
 			return out, nil, keyConflict(&j)
 		case found:
-			t = &Ticket{done: closed()}
-			return Accepted{Ref: j.Ref(), Job: j, Note: noteOf(&j), Delivery: deliveryOf(&j), Repeated: true}, t, nil
+			out, err = told(&j)
+			out.Repeated = true
+			return out, &Ticket{done: closed()}, err
 		}
 	}
 	err = js.h.ask(func() error {
@@ -119,8 +118,9 @@ func (js Jobs) accept(key string, same func(*row.Job) bool, create func(*model) 
 			return err
 		}
 		js.h.m.settle()
-		out, t = j.answer(), js.h.m.ticketOf(j.born, j)
-		return nil
+		out, err = j.answer()
+		t = js.h.m.ticketOf(j.born, j)
+		return err
 	})
 	return out, t, err
 }
@@ -136,8 +136,10 @@ func keyConflict(j *row.Job) error {
 }
 
 // answer is what a client is told of a job that was taken.
-func (j *job) answer() Accepted {
-	return Accepted{Ref: j.row.Ref(), Job: j.row, Note: noteOf(&j.row), Delivery: deliveryOf(&j.row)}
+func (j *job) answer() (Accepted, error) {
+	a, err := told(&j.row)
+	a.Steering = j.steering
+	return a, err
 }
 
 func deliveryOf(j *row.Job) wire.Delivery {

@@ -84,7 +84,8 @@ type pending struct {
 type waiting struct {
 	batch uint64
 	t     *Ticket
-	fresh *job // is new in that batch
+	fresh *job   // is new in that batch
+	undo  func() // takes back what the batch holds; nil: it stays
 }
 
 // effect is a call of the launcher that waits for its rows.
@@ -130,7 +131,14 @@ func (p *pending) ticketOf(batch uint64, fresh *job) *Ticket {
 		t.resolve(nil)
 		return t
 	}
-	p.tickets = append(p.tickets, waiting{batch, t, fresh})
+	p.tickets = append(p.tickets, waiting{batch: batch, t: t, fresh: fresh})
+	return t
+}
+
+// undoable stands for a change in the batch that is filled now, which the refusal of the batch takes back.
+func (p *pending) undoable(undo func()) *Ticket {
+	t := p.ticket(nil)
+	p.tickets[len(p.tickets)-1].undo = undo
 	return t
 }
 
@@ -202,7 +210,7 @@ func (m *model) stored(failed error) (now []effect) {
 		j.result = nil
 	}
 	for j := range r.jobs {
-		if _, again := m.dirty.jobs[j]; j.row.Dismissed && !again {
+		if _, again := m.dirty.jobs[j]; j.row.Hidden() && j.row.State.Final() && !again {
 			j.drop()
 		}
 	}
@@ -228,9 +236,12 @@ func (m *model) refuse(r *rows, failed error) {
 	m.dirty.join(*r)
 	m.urgent = true
 	m.setStorage("SCV cannot write its ledger (" + failed.Error() + "). What runs goes on, and nothing new is taken until it can be written.")
-	for _, w := range m.due(m.batch - 1) {
-		if w.fresh != nil {
+	for _, w := range slices.Backward(m.due(m.batch - 1)) {
+		switch {
+		case w.fresh != nil:
 			w.fresh.takeBack()
+		case w.undo != nil:
+			w.undo()
 		}
 		w.t.resolve(m.readOnly())
 	}
@@ -247,6 +258,13 @@ func (j *job) takeBack() {
 		delete(m.keys, j.row.Key)
 	}
 	j.row.Key = ""
+	if x := j.row.Steer; x != nil {
+		if !j.row.State.Final() {
+			j.row.Steer = &row.Steer{Run: x.Run, Turn: x.Turn, Into: x.Into, Strict: true}
+			j.untaken("the ledger could not be written", false)
+		}
+		return
+	}
 	if !j.row.State.Final() {
 		r := j.run
 		j.note(m.now(), "daemon", "it was not accepted, because the ledger could not be written")
@@ -289,6 +307,11 @@ func (m *model) close() {
 	m.stopLingering()
 	if m.memory.timer != nil {
 		m.memory.timer.Stop()
+	}
+	m.idling.stop()
+	m.scarce.stop()
+	for _, r := range m.runs {
+		r.word.stop()
 	}
 	m.closeWatchers()
 }

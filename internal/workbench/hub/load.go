@@ -32,7 +32,7 @@ func (f loader) rows(l row.Loaded) {
 	for _, j := range l.Jobs {
 		f.job(j, l.Prompts[j.Job.Job])
 	}
-	slices.SortFunc(m.queued, byNumber)
+	slices.SortFunc(m.queued, byPlace)
 	slices.SortFunc(m.finished, byNumber)
 	slices.SortFunc(m.ended, func(a, b *run) int { return cmp.Compare(a.row.Ended, b.row.Ended) })
 	m.requeue = true
@@ -76,6 +76,9 @@ func (f loader) job(l row.Job, p row.Prompt) {
 		c = m.addConversation(row.Conversation{ID: id, Session: l.Session, Agent: l.Agent, Cwd: l.Cwd})
 	}
 	j := &job{m: m, row: l, conv: c, prompt: p.Text}
+	if l.Hidden() && l.State.Final() {
+		return
+	}
 	c.jobs++
 	m.jobs[l.Job.Job] = j
 	m.rev = max(m.rev, l.Rev)
@@ -83,8 +86,13 @@ func (f loader) job(l row.Job, p row.Prompt) {
 	if l.Key != "" {
 		m.keys[l.Key] = j
 	}
-	m.mark(&j.entry, entry{job: j})
+	if !l.Hidden() {
+		m.mark(&j.entry, entry{job: j})
+	}
 	switch {
+	case l.Steer != nil:
+		m.open++
+		j.rejoinSteer()
 	case l.State.Final():
 		m.finished = append(m.finished, j)
 	case l.State == wire.StateQueued:

@@ -21,7 +21,8 @@ type model struct {
 	runs     map[wire.RunHandle]*run
 	keys     map[string]*job
 
-	queued   []*job // every queued job, by number
+	queued   []*job // every queued job, by place
+	decided  []*job // steers of which it is known what became of them, and not told
 	finished []*job // listed ones, by number
 	ended    []*run // in the order in which they ended
 	active   int    // jobs whose turn runs, or may run
@@ -32,6 +33,9 @@ type model struct {
 	draining bool // nothing more is started
 	idlers   []chan struct{}
 	memory   memory
+	scarce   alarm  // set while nothing is started for want of what comes back by itself
+	lack     string // of what
+	idling   alarm  // rings when the longest idle run has been so for too long
 
 	rev uint64
 	feed
@@ -62,7 +66,8 @@ type job struct {
 	m         *model
 	row       row.Job
 	conv      *conversation
-	run       *run // that serves it, while it is not finished
+	steering  *Steering // while it is not known whether the running turn takes it
+	run       *run      // that serves it, while it is not finished
 	prompt    string
 	retrying  bool   // the detail is what the agent tries again
 	born      uint64 // batch that first holds it; 0: loaded
@@ -78,6 +83,10 @@ type run struct {
 	conv     *conversation
 	current  *job
 	launched bool
+	steers   []*job          // on their way into its turn, in their order
+	word     alarm           // ends the wait for the agent's word on them
+	closing  bool            // it was idle for long and is to leave
+	idle     time.Time       // since when, while it is
 	stop     uint64          // batch that holds the wish to stop it
 	before   wire.AgentState // as loaded, until it is seen again
 	entry    *list.Element
@@ -140,7 +149,7 @@ func (j *job) touch() {
 	m.rev++
 	j.row.Rev = m.rev
 	m.dirty.jobs[j] = struct{}{}
-	if !j.row.Dismissed {
+	if !j.row.Hidden() {
 		m.mark(&j.entry, entry{job: j})
 	}
 }
@@ -149,6 +158,7 @@ func (r *run) touch() {
 	m := r.m
 	m.rev++
 	r.row.Rev = m.rev
+	r.row.Steerable = r.steerable()
 	m.dirty.runs[r] = struct{}{}
 	m.mark(&r.entry, entry{run: r})
 }

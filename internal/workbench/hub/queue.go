@@ -33,6 +33,7 @@ func (m *model) settle() {
 		m.requeue = false
 		m.advance()
 	}
+	m.announce()
 	if len(m.idlers) > 0 && m.live == 0 {
 		for _, c := range m.idlers {
 			close(c)
@@ -64,6 +65,9 @@ func (m *model) advance() {
 			place++
 			short = true
 			j.say(fmt.Sprintf("waits for memory: %s free, %s wanted, %s", mib(m.memory.free), mib(m.h.o.Limits.MemoryFloor), position(place)))
+		case m.lack != "" && c.run == nil:
+			place++
+			j.say(fmt.Sprintf("waits until it can be started: %s, %s", m.lack, position(place)))
 		default:
 			j.begin()
 			started = append(started, j)
@@ -73,13 +77,21 @@ func (m *model) advance() {
 		m.queued = slices.DeleteFunc(m.queued, func(j *job) bool { return j.row.State != wire.StateQueued })
 		m.h.askMemory()
 	}
+	if short {
+		m.makeRoom()
+	}
 	m.askAgain(short)
 }
 
 // free reports whether a turn may begin as far as processes go: none holds the conversation, or one that takes turns.
 func (c *conversation) free() bool {
 	r := c.run
-	return r == nil || r.current == nil && r.row.Transport != wire.TransportCLI && !r.row.Stop && r.row.State == wire.StateIdle
+	return r == nil || r.waits() && len(r.steers) == 0
+}
+
+// waits reports whether a run is a live one between turns that may be given another.
+func (r *run) waits() bool {
+	return r.row.Live && r.current == nil && r.row.Transport != wire.TransportCLI && !r.row.Stop && !r.closing && r.row.State == wire.StateIdle
 }
 
 func (y *memory) below(floor uint64) bool { return floor > 0 && y.known && y.free < floor }
@@ -109,6 +121,8 @@ func (j *job) behind(before int) string {
 		return fmt.Sprintf("waits for %s before it in %s", prompts(before), c.row.ID)
 	case c.current != nil:
 		return fmt.Sprintf("waits for %s in %s", c.current.row.Job.Job, c.row.ID)
+	case len(c.run.steers) > 0:
+		return fmt.Sprintf("waits for the word of %s on a prompt that was sent into its last turn", c.run.row.Handle)
 	default:
 		return fmt.Sprintf("waits until the process %s of %s has left", c.run.row.Handle, c.row.ID)
 	}

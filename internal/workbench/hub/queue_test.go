@@ -109,6 +109,9 @@ func TestQueuePauses(t *testing.T) {
 			b = open(t, d, nil) // and stays so over a restart
 			has(t, detail(b.job(second)), c.pauses)
 			third := b.send(first.Job, "3")
+			has(t, detail(third.Job), "is paused")
+			has(t, third.Note, "scv jobs queue resume codex-1")
+			b.changed(b.Conversations().GoOn(first.Job.Session, "codex-1", row.Principal{}))
 			if o := b.launched(); *o.Run.Job != second.Job.Job.Job {
 				t.Fatalf("%s went first", *o.Run.Job)
 			}

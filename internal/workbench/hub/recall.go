@@ -29,15 +29,28 @@ func (h *Hub) recallJob(ref wire.JobRef, session wire.SessionID, id wire.JobID) 
 	if err != nil {
 		return row.Job{}, fmt.Errorf("look for %s in the ledger: %w", ref, err)
 	}
-	if !found || j.Dismissed {
+	if !found || j.Hidden() {
 		return row.Job{}, notFound(ref)
 	}
 	return j, nil
 }
 
+func noConversation(session wire.SessionID, id wire.ConversationID) *wire.Error {
+	return wire.Refuse(wire.ReasonNotFound, "scv jobs list", "There is no conversation %s in session %s.", id, session)
+}
+
+// bring makes sure that a conversation is in memory.
+func (h *Hub) bring(session wire.SessionID, id wire.ConversationID) error {
+	found := false
+	if err := h.ask(func() error { found = h.m.conversation(session, id) != nil; return nil }); err != nil || found {
+		return err
+	}
+	return h.recallConversation(session, id)
+}
+
 // recallConversation brings a conversation back into memory: nothing is forgotten because it was idle (U21).
 func (h *Hub) recallConversation(session wire.SessionID, id wire.ConversationID) error {
-	unknown := wire.Refuse(wire.ReasonNotFound, "scv jobs list", "There is no conversation %s in session %s.", id, session)
+	unknown := noConversation(session, id)
 	a, ok := h.o.Journal.(Archive)
 	if !ok {
 		return unknown

@@ -148,6 +148,7 @@ func (m *model) stopAll(p row.Principal) (n int) {
 func (r *run) wishes() (w row.Wishes) {
 	m := r.m
 	w.Stop = r.row.Stop && r.stop <= m.committed
+	w.Close, w.Tell = r.closing, r.asksToTell()
 	j := r.current
 	if j == nil || j.assigned > m.committed {
 		return w
@@ -163,6 +164,11 @@ func (r *run) wishes() (w row.Wishes) {
 	}
 	if j.row.Cancelled && j.cancelled <= m.committed {
 		w.Cancel = j.row.Turn
+	}
+	for _, s := range r.steers {
+		if x := s.row.Steer; x.Turn == j.row.Turn && s.born <= m.committed {
+			w.Steers = append(w.Steers, row.SteerWish{Job: s.row.Job.Job, Turn: x.Turn, Text: s.prompt, Private: s.row.Private})
+		}
 	}
 	return w
 }
@@ -196,6 +202,12 @@ func (r *run) observe(l row.Life) {
 		}
 	case row.LifeEnded, row.LifeLost, row.LifeNotStarted:
 		r.gone(l)
+	case row.LifeHeldUp:
+		r.heldUp(l)
+		return
+	case row.LifeCaughtUp:
+		r.caughtUp()
+		return
 	}
 	r.touch()
 }
@@ -249,15 +261,28 @@ func (r *run) gone(l row.Life) {
 	if e.detail == "" {
 		e.detail = missing(l)
 	}
-	if j := r.current; j != nil {
+	j, left := r.current, r.between(l)
+	switch {
+	case left && j != nil && !j.row.Cancelled:
+		j.again(l.At, fmt.Sprintf("%s had left before it was given the prompt", r.row.Handle))
+	case j != nil:
+		j.row.Untouched = l.Kind == row.LifeNotStarted
 		j.end(e, l.At, "process")
 		r.row.Detail = text(e.detail)
 	}
 	ev, _ := state.Ending(e.state)
-	if !r.row.Stop && r.row.State == wire.StateIdle && l.Kind == row.LifeEnded {
-		ev = state.Complete // it left between turns
+	if left {
+		ev, l.Detail = state.Complete, "its agent left between turns"
 	}
 	r.end(ev, l.Detail, l.At)
+}
+
+// between reports whether a live process left while it had no prompt, of itself or because it was asked to.
+func (r *run) between(l row.Life) bool {
+	if r.row.Stop || l.Kind != row.LifeEnded {
+		return false
+	}
+	return r.current == nil && r.row.State == wire.StateIdle || r.current != nil && l.Unread == r.current.row.Turn
 }
 
 func missing(l row.Life) string {
@@ -266,7 +291,7 @@ func missing(l row.Life) string {
 		return "its process was not started"
 	case row.LifeLost:
 		return "its process went away without saying how"
-	case row.LifeEnded, row.LifeStarted, row.LifeAdopted, row.LifeUnreachable:
+	case row.LifeEnded, row.LifeStarted, row.LifeAdopted, row.LifeUnreachable, row.LifeHeldUp, row.LifeCaughtUp:
 	}
 	return "the agent left without saying how its turn ended"
 }
@@ -285,6 +310,8 @@ func (r *run) end(e state.Event, detail string, at time.Time) {
 			r.row.Detail = text(detail)
 		}
 	}
+	r.current = nil
+	r.giveUp("its process ended")
 	if r.conv.run == r {
 		r.conv.run = nil
 	}

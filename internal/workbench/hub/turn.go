@@ -101,7 +101,9 @@ func (r *run) step(e state.Event) {
 		m.h.o.Log.Warn("event ignored", "run", r.row.Handle, "error", err)
 		return
 	}
-	r.row.State = next
+	if r.row.State = next; next == wire.StateIdle {
+		r.rest()
+	}
 	r.touch()
 }
 
@@ -194,8 +196,7 @@ func (c *conversation) pause(j *job, e ending) {
 	default:
 		return
 	}
-	c.row.Paused = fmt.Sprintf("%s %s; a further prompt to %s lets it go on", j.row.Job.Job, why, c.row.ID)
-	c.touch()
+	c.pauseFor(fmt.Sprintf("%s %s", j.row.Job.Job, why))
 }
 
 // report applies what a run's fold learnt. Steps up to the run's position are known already: a fold that was cut off
@@ -231,6 +232,7 @@ func (r *run) apply(s row.Step) {
 			r.conv.touch()
 		}
 	case row.StepTurnStarted:
+		r.giveUp("the next turn began without a word on it")
 		if j != nil {
 			r.works(j, state.Turn, s, "the agent took the prompt")
 		}
@@ -238,6 +240,11 @@ func (r *run) apply(s row.Step) {
 		if j != nil {
 			r.activity(j, s)
 		}
+	case row.StepOffer:
+		r.row.Steers = s.Steers
+		r.reports(s)
+	case row.StepSteerSent, row.StepSteered, row.StepSteerRefused:
+		r.steered(s)
 	case row.StepTurnEnded:
 		if j == nil || s.End == nil {
 			m.h.o.Log.Warn("end of a turn that does not run", "run", r.row.Handle, "turn", s.Turn)
@@ -248,6 +255,20 @@ func (r *run) apply(s row.Step) {
 	if seen && r.row.Live {
 		r.touch()
 	}
+}
+
+// reports keeps which model the agent says that it uses, and says so where it is another one than was asked for (B11).
+func (r *run) reports(s row.Step) {
+	j := r.current
+	if j == nil || s.Model == "" {
+		return
+	}
+	models := wire.JobModels{Requested: text(j.row.Model), Reported: text(s.Model)}
+	j.row.Models = &models
+	if s.Detail != "" {
+		j.note(s.At, "agent", s.Detail)
+	}
+	j.touch()
 }
 
 // works steps job and run together, and clears what was only said while nothing better was known.
@@ -320,6 +341,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 		r.step(ev)
 	} else {
 		r.step(state.Idle)
+		r.awaitWord()
 	}
 }
 

@@ -157,7 +157,7 @@ func (w *batchWriter) rows(s *statements, b row.Batch) {
 	}
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
-		w.put(s.job, int64(j.Num), string(j.Session), optional(j.Conversation), keyOf(j), flag(!j.State.Final()), flag(j.Dismissed), w.encode(j))
+		w.put(s.job, int64(j.Num), string(j.Session), optional(j.Conversation), keyOf(j), flag(!j.State.Final()), flag(j.Hidden()), w.encode(j))
 	}
 	for id, p := range b.Prompts {
 		w.put(s.prompt, int64(id.Number()), p.Text)

@@ -15,10 +15,21 @@ type Order struct {
 
 // Wishes is what the owner wants of one run and what is committed. It is a value: asked again after every fold.
 type Wishes struct {
-	Turn   *TurnWish // the turn that should run or runs; nil for none
-	Cancel uint32    // the turn that should be cancelled; 0 for none
-	Stop   bool      // the stop ladder should be run at once
-	Close  bool      // the process should leave once it is idle
+	Turn   *TurnWish   // the turn that should run or runs; nil for none
+	Steers []SteerWish // for that turn, in their order
+	Cancel uint32      // the turn that should be cancelled; 0 for none
+	Stop   bool        // the stop ladder should be run at once
+	Close  bool        // the process should leave once it is idle
+	// Tell asks for LifeCaughtUp: something is decided by what was not written, which only who writes knows.
+	Tell bool
+}
+
+// A SteerWish is a prompt for a turn that runs.
+type SteerWish struct {
+	Job     wire.JobID
+	Turn    uint32
+	Text    string // masked
+	Private bool   // the original is in private/<job>
 }
 
 // A TurnWish is a prompt to be served as a turn of the run's conversation.
@@ -40,12 +51,16 @@ type StepKind uint8
 
 // The steps that a fold reports to the hub, in the order of the spool.
 const (
-	StepReady       StepKind = iota + 1 // the agent can take turns
-	StepSession                         // Vendor is the agent's own session id
-	StepTurnStarted                     // the prompt of Turn was taken
-	StepActivity                        // a sign of life; Detail is its line
-	StepRetry                           // the agent tries something again: Detail and Class say what
-	StepTurnEnded                       // End
+	StepReady        StepKind = iota + 1 // the agent can take turns
+	StepSession                          // Vendor is the agent's own session id
+	StepTurnStarted                      // the prompt of Turn was taken
+	StepActivity                         // a sign of life; Detail is its line
+	StepRetry                            // the agent tries something again: Detail and Class say what
+	StepTurnEnded                        // End
+	StepOffer                            // Steers: whether a running turn takes prompts; Model: in force, as far as it was said
+	StepSteerSent                        // the steer Job is in the spool
+	StepSteered                          // the running turn took the steer Job
+	StepSteerRefused                     // it did not take the steer Job: Detail says why
 )
 
 // A Step is one thing that a run's fold learnt, already masked.
@@ -57,6 +72,9 @@ type Step struct {
 	Vendor string
 	Detail string
 	Class  string
+	Job    wire.JobID
+	Steers bool
+	Model  string
 	End    *End
 }
 
@@ -86,6 +104,8 @@ const (
 	LifeEnded                           // exit.json or a free lock: Exit says how
 	LifeLost                            // its shim is gone without an exit record
 	LifeNotStarted                      // nothing was started: Detail says which step failed
+	LifeHeldUp                          // nothing was started for want of what comes back by itself: Detail says of what
+	LifeCaughtUp                        // all of its spool is folded and reported, and nothing is on its way to it
 )
 
 // A Life is one observation of a run's process.
@@ -96,4 +116,5 @@ type Life struct {
 	Detail string // a sentence
 	Class  string
 	Status string // of LifeEnded: "exited", "killed" or "lost"
+	Unread uint32 // of LifeEnded: the turn whose prompt it was never given, as its spool proves; 0 for none
 }

@@ -66,11 +66,14 @@ type Job struct {
 	Private   bool            `json:"private,omitzero"`   // masking changed the prompt; the original is in private/<job>
 	Cancelled bool            `json:"cancelled,omitzero"` // the owner asked for its end
 	Dismissed bool            `json:"dismissed,omitzero"`
+	Untouched bool            `json:"untouched,omitzero"` // it ended and nothing of it was run
 	Finished  uint64          `json:"finished_unix_seconds,omitzero"`
 	Evidence  []wire.Evidence `json:"evidence,omitempty"` // the last steps and what caused them, for `why`
 	Home      string          `json:"home"`
 	Machine   string          `json:"machine"`
 	Assigned  uint32          `json:"assigned"` // how often the job was given to a machine
+	Steer     *Steer          `json:"steer,omitempty"`
+	EditKey   string          `json:"edit_key,omitempty"` // the client's, of the last edit or move
 }
 
 // A Prompt is the text of a job: masked for keeping and showing. Original is set only when masking changed it, lives
@@ -78,6 +81,7 @@ type Job struct {
 type Prompt struct {
 	Text     string
 	Original string
+	Revision uint64 // of the job's prompt: originals of different revisions lie beside each other
 }
 
 // A Result is what a job left: the whole reply and error, masked.
@@ -89,11 +93,12 @@ type Result struct {
 // A Run is one agent process, or live connection.
 type Run struct {
 	wire.Run        // as clients see it; Rev is in it
-	PID      int    `json:"pid,omitzero"`  // of the agent while it lives
-	Stop     bool   `json:"stop,omitzero"` // the owner asked for its end
-	Pos      Pos    `json:"pos"`           // of the last fact it reflects
-	Next     uint64 `json:"next,omitzero"` // reserved number of its next message; informative
-	NewID    string `json:"new_id"`        // uuid for agents that take their session's id from us
+	PID      int    `json:"pid,omitzero"`    // of the agent while it lives
+	Stop     bool   `json:"stop,omitzero"`   // the owner asked for its end
+	Steers   bool   `json:"steers,omitzero"` // its agent takes prompts into a running turn
+	Pos      Pos    `json:"pos"`             // of the last fact it reflects
+	Next     uint64 `json:"next,omitzero"`   // reserved number of its next message; informative
+	NewID    string `json:"new_id"`          // uuid for agents that take their session's id from us
 	Ended    uint64 `json:"ended_unix_seconds,omitzero"`
 }
 
@@ -103,7 +108,7 @@ type Batch struct {
 	Conversations []Conversation
 	Jobs          []Job
 	Runs          []Run
-	Prompts       map[wire.JobID]Prompt // of jobs that are new in this batch
+	Prompts       map[wire.JobID]Prompt // of jobs that are new in this batch, or whose prompt is
 	Results       map[wire.JobID]Result
 	Counters      Counters
 	Accepted      []Accepted // what the owner asked for, for accepted.jsonl
@@ -124,9 +129,11 @@ type Counters struct {
 // An Accepted is one wish of the owner as accepted.jsonl keeps it.
 type Accepted struct {
 	At     time.Time
-	What   string // "start", "send", "cancel", "dismiss", "kill"
-	Job    Job
-	Prompt string // of start and send
+	What   string // "start", "send", "steer", "edit", "move", "pause", "go-on", "cancel", "dismiss", "kill"
+	Job    Job    // empty for what concerns a conversation
+	Prompt string // of start, send, steer and edit
+
+	Conversation *Conversation // of pause and go-on
 }
 
 // Loaded is what a start of the daemon finds: all that is live or unfinished, what ended lately, and the counters.

@@ -1,0 +1,125 @@
+package hub
+
+import (
+	"fmt"
+	"time"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+	"scv/internal/workbench/state"
+)
+
+// scarceInterval is how long nothing new is started after a start that was held up.
+const scarceInterval = 5 * time.Second
+
+// again gives a job back that its process was never given: it waits as before, and runs when its time has come.
+func (j *job) again(at time.Time, why string) {
+	m, c := j.m, j.conv
+	if !j.step(state.Queue, at, "process", "it waits again: "+why) {
+		return
+	}
+	if c.current == j {
+		c.current = nil
+	}
+	if r := j.run; r != nil && r.current == j {
+		r.current, r.row.Job = nil, nil
+	}
+	j.run, j.row.Run, j.row.Turn, j.row.Detail = nil, nil, 0, nil
+	j.touch()
+	m.enqueue(j)
+	m.commit()
+}
+
+// heldUp takes back a start that failed for want of what comes back by itself, such as descriptors: nothing was run,
+// so the job waits, and its run never was.
+func (r *run) heldUp(l row.Life) {
+	m := r.m
+	m.lack = l.Detail
+	m.scarce.start(scarceInterval, func() {
+		m.h.do(func() { m.lack, m.requeue = "", true })
+	})
+	switch j := r.current; {
+	case j == nil:
+	case j.row.Cancelled:
+		j.end(ending{state: wire.StateCancelled, detail: "cancelled before it started"}, l.At, "owner")
+	default:
+		j.again(l.At, l.Detail)
+	}
+	r.end(state.Cancel, l.Detail, l.At)
+	m.ended = deleteOne(m.ended, r)
+	m.unlist(&r.entry)
+	delete(m.runs, r.row.Handle)
+}
+
+// rest notes that a live run has no turn, since when it has none by the clock that counts on.
+func (r *run) rest() {
+	m := r.m
+	r.idle = m.now()
+	m.watchIdle()
+}
+
+// rested is how long a run has been idle; false when it is not, or is to leave already.
+func (r *run) rested(now time.Time) (time.Duration, bool) {
+	return now.Sub(r.idle), r.waits() && !r.idle.IsZero()
+}
+
+// longestIdle is the live run that has had no turn for the longest time; nil for none.
+func (m *model) longestIdle() (longest *run, rested time.Duration) {
+	now := m.now()
+	for _, r := range m.runs {
+		if d, ok := r.rested(now); ok && (longest == nil || d > rested) {
+			longest, rested = r, d
+		}
+	}
+	return longest, rested
+}
+
+// watchIdle keeps one timer, for the run that has to leave first.
+func (m *model) watchIdle() {
+	r, rested := m.longestIdle()
+	if r == nil {
+		m.idling.stop()
+		return
+	}
+	m.idling.start(max(m.h.o.Limits.Idle-rested, 0), func() { m.h.do(m.closeIdle) })
+}
+
+// closeIdle lets the runs leave that have been idle for as long as the limit says.
+func (m *model) closeIdle() {
+	for {
+		r, rested := m.longestIdle()
+		if r == nil || rested < m.h.o.Limits.Idle {
+			break
+		}
+		r.close(fmt.Sprintf("is being closed after %s without a turn; the next prompt starts it again", minutes(rested)))
+	}
+	m.watchIdle()
+}
+
+func minutes(d time.Duration) string {
+	if n := int(d.Round(time.Minute) / time.Minute); n != 1 {
+		return fmt.Sprintf("%d minutes", n)
+	}
+	return "one minute"
+}
+
+// close lets a live run between turns leave. Its conversation goes on with a new process that resumes.
+func (r *run) close(why string) {
+	r.closing = true
+	r.row.Detail = text(why)
+	r.touch()
+	r.m.after(effect{run: r})
+	r.m.commit()
+}
+
+// makeRoom lets the longest idle run leave when memory is short, one after the other.
+func (m *model) makeRoom() {
+	for _, r := range m.runs {
+		if r.closing && r.row.Live {
+			return
+		}
+	}
+	if r, _ := m.longestIdle(); r != nil {
+		r.close("is being closed to make room in memory; the next prompt starts it again")
+	}
+}
