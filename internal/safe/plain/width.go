@@ -75,3 +75,40 @@ func shorten(s string, runes int) string {
 	}
 	return s
 }
+
+// Wrap breaks a cleaned line into parts of at most so many cells (at least 2): after a space where there is one in the
+// second half of a part, else between two characters. A wide character is never halved, nothing is left out but the
+// spaces at a break, and an empty line is one empty part.
+func Wrap(s string, cells int) []string {
+	cells = max(cells, 2)
+	if len(s) <= cells && printable(s, false) {
+		return []string{s}
+	}
+	var parts []string
+	start, used := 0, 0
+	space, spaceUsed := -1, 0 // behind the last space that may be a break, and the cells up to there
+	at := 0
+	for g := displaywidth.StringGraphemes(s); g.Next(); {
+		w := g.Width()
+		if used+w > cells {
+			if g.Value() == " " { // the break swallows it
+				parts = append(parts, strings.TrimRight(s[start:at], " "))
+				at += len(g.Value())
+				start, used, space = at, 0, -1
+				continue
+			}
+			end := at
+			if space > start && spaceUsed*2 >= cells {
+				end = space
+			}
+			parts = append(parts, strings.TrimRight(s[start:end], " "))
+			start, used, space = end, Width(s[end:at]), -1
+		}
+		at += len(g.Value())
+		used += w
+		if g.Value() == " " {
+			space, spaceUsed = at, used
+		}
+	}
+	return append(parts, s[start:])
+}

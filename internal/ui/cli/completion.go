@@ -8,6 +8,7 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -47,7 +48,7 @@ func (f *factory) completeJobs(cmd *cobra.Command, _ []string, _ string) ([]stri
 	var out []string
 	for i := range view.Jobs {
 		job := &view.Jobs[i]
-		out = append(out, shown(view, job)+"\t"+job.State.String()+" "+plain.Line(job.Task))
+		out = append(out, wording.Name(view, job)+"\t"+job.State.String()+" "+plain.Line(job.Task))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -10,6 +10,7 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -131,7 +132,7 @@ func (o *jobListOptions) print(view *wire.Snapshot, jobs []wire.Job, more int) e
 		return o.json.print(f.sys.Out, jobs)
 	case o.quiet:
 		for i := range jobs {
-			if _, err := fmt.Fprintln(f.sys.Out, shown(view, &jobs[i])); err != nil {
+			if _, err := fmt.Fprintln(f.sys.Out, wording.Name(view, &jobs[i])); err != nil {
 				return err
 			}
 		}
@@ -173,10 +174,10 @@ func jobColumns() []column {
 }
 
 func (f *screen) jobRow(view *wire.Snapshot, job *wire.Job) []cell {
-	state := cell{show: glyph(job.State) + " " + job.State.String(), pipe: job.State.String(), colour: stateColour(job.State)}
+	state := cell{show: wording.Glyph(job.State) + " " + job.State.String(), pipe: job.State.String(), colour: stateColour(job.State)}
 	return []cell{
 		state,
-		{show: plain.Line(shown(view, job)), pipe: string(job.Ref())},
+		{show: plain.Line(wording.Name(view, job)), pipe: string(job.Ref())},
 		text(job.Agent), text(job.Task), text(value(job.Detail)),
 		f.when(job.UpdatedUnixSeconds),
 	}
@@ -208,7 +209,7 @@ func (o *jobListOptions) follow(ctx context.Context, r *reading) error {
 
 // changeLine is a job's change as one line.
 func (f *screen) changeLine(view *wire.Snapshot, job *wire.Job) error {
-	parts := []string{f.clock(job.UpdatedUnixSeconds * 1000), job.State.String(), shown(view, job), job.Agent, plain.Line(job.Task)}
+	parts := []string{f.clock(job.UpdatedUnixSeconds * 1000), job.State.String(), wording.Name(view, job), job.Agent, plain.Line(job.Task)}
 	if job.Detail != nil {
 		parts = append(parts, plain.Line(*job.Detail))
 	}
@@ -226,23 +227,6 @@ func stateWords() []string {
 		out = append(out, s.String())
 	}
 	return out
-}
-
-func glyph(s wire.AgentState) string {
-	switch s {
-	case wire.StateAwaitingInput:
-		return "!"
-	case wire.StateStarting, wire.StateWorking, wire.StateIdle:
-		return "*"
-	case wire.StateQueued:
-		return "."
-	case wire.StateCompleted:
-		return "="
-	case wire.StateUnknown:
-		return "?"
-	default:
-	}
-	return "x"
 }
 
 func stateColour(s wire.AgentState) string {

@@ -11,6 +11,7 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -80,7 +81,7 @@ func runJobLog(ctx context.Context, opts *jobLogOptions) error {
 		return err
 	}
 	if len(runs) == 0 {
-		f.say("%s has no log yet; it is %s. Follow it: scv jobs log -f %s", shown(view, job), job.State, shown(view, job))
+		f.say("%s has no log yet; it is %s. Follow it: scv jobs log -f %s", wording.Name(view, job), job.State, wording.Name(view, job))
 		return nil
 	}
 	var lines []logLine
@@ -104,7 +105,7 @@ func (o *jobLogOptions) runs(ctx context.Context, r *reading, view *wire.Snapsho
 	}
 	job, err := r.findAnyJob(ctx, view, o.id)
 	if err == nil {
-		return runsOf(view, job), job, nil
+		return wording.RunsOf(view, job), job, nil
 	}
 	if handle, bad := wire.ParseRunHandle(o.id); bad == nil { // of a run that is not listed any more
 		return []wire.RunHandle{handle}, nil, nil
@@ -163,9 +164,6 @@ func (o *jobLogOptions) print(lines []logLine) error {
 	return nil
 }
 
-// kindWidth is the column of the kinds in a log, as wide as the longest kindWord.
-const kindWidth = 8
-
 // printLogLine writes one event of a log as one line.
 func (f *screen) printLogLine(line *logLine, asJSON *jsonFlag) error {
 	if asJSON.on() {
@@ -179,35 +177,13 @@ func (f *screen) printLogLine(line *logLine, asJSON *jsonFlag) error {
 		_, err := fmt.Fprintf(f.sys.Out, "%s\t%s\t%s\n", f.clock(line.TsMs), line.Kind, said)
 		return err
 	}
-	kind := plain.Pad(kindWord(line.Kind), kindWidth)
+	kind := plain.Pad(wording.Kind(line.Kind), wording.KindWidth)
 	if colour := kindColour(line.Kind); colour != "" && f.colour {
 		kind = "\x1b[" + colour + "m" + kind + "\x1b[0m"
 	}
 	clock := f.clock(line.TsMs)
-	_, err := fmt.Fprintf(f.sys.Out, "%s %s %s\n", clock, kind, f.hang(len(clock)+1+kindWidth+1, said))
+	_, err := fmt.Fprintf(f.sys.Out, "%s %s %s\n", clock, kind, f.hang(len(clock)+1+wording.KindWidth+1, said))
 	return err
-}
-
-// kindWord is a kind as people read it in a log.
-func kindWord(k wire.RunEventKind) string {
-	switch k {
-	case wire.EventRunStarted:
-		return "run"
-	case wire.EventTurnStarted:
-		return "prompt"
-	case wire.EventToolFailed:
-		return "failed"
-	case wire.EventApprovalRequested:
-		return "asks"
-	case wire.EventApprovalResolved:
-		return "answer"
-	case wire.EventTurnEnded:
-		return "turn end"
-	case wire.EventRunEnded:
-		return "run end"
-	default:
-	}
-	return string(k)
 }
 
 func kindColour(k wire.RunEventKind) string {
@@ -247,7 +223,7 @@ func followJobLog(ctx context.Context, opts *jobLogOptions) error {
 	if err != nil {
 		return err
 	}
-	id := shown(view, job)
+	id := wording.Name(view, job)
 	last, err := opts.followJob(ctx, r, job)
 	if err != nil {
 		return f.detached(ctx, err, id)
@@ -274,7 +250,7 @@ func (o *jobLogOptions) followJob(ctx context.Context, r *reading, job *wire.Job
 				return errDone
 			}
 			last = view.Jobs[at]
-			next = slices.DeleteFunc(runsOf(view, &last), func(h wire.RunHandle) bool { return slices.Contains(seen, h) })
+			next = slices.DeleteFunc(wording.RunsOf(view, &last), func(h wire.RunHandle) bool { return slices.Contains(seen, h) })
 			for _, run := range next {
 				live = append(live, isLive(view, run))
 			}
@@ -283,7 +259,7 @@ func (o *jobLogOptions) followJob(ctx context.Context, r *reading, job *wire.Job
 			}
 			if !waiting && !o.json.on() {
 				waiting = true
-				f.say("%s is %s; waiting for it to begin. %s", shown(view, &last), last.State, value(last.Detail))
+				f.say("%s is %s; waiting for it to begin. %s", wording.Name(view, &last), last.State, value(last.Detail))
 			}
 			return nil
 		})

@@ -11,6 +11,7 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func runJobResult(ctx context.Context, opts *jobResultOptions) error {
 		return err
 	}
 	if !job.State.Final() && !opts.json.on() {
-		id := shown(view, job)
+		id := wording.Name(view, job)
 		return &fault{code: exitConflict, message: fmt.Sprintf("%s has not ended; it is %s", id, job.State), next: "wait for it: scv jobs wait " + id}
 	}
 	if err := f.printResult(ctx, r, job.Ref(), &opts.json); err != nil {

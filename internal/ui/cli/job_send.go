@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"scv/internal/client"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -101,7 +102,7 @@ func (o *jobSendOptions) conversation(ctx context.Context) (wire.SessionID, wire
 		return "", "", err
 	}
 	if job.Conversation == nil {
-		id := shown(view, job)
+		id := wording.Name(view, job)
 		return "", "", &fault{code: exitConflict, message: id + " has no conversation that can go on", next: "start a new job: scv jobs start --agent " + job.Agent + " PROMPT"}
 	}
 	return job.Session, *job.Conversation, nil

@@ -14,6 +14,7 @@ import (
 	"scv/internal/client"
 	"scv/internal/home"
 	"scv/internal/home/config"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -59,11 +60,9 @@ with a dash comes after --.`,
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id")
 	addJSON[wire.DaemonStatus](cmd, &opts.json)
 	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(config.Served(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(permissionModes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(wording.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
-
-func permissionModes() []string { return []string{"auto", "on-risk", "always", "read-only"} }
 
 func runJobStart(ctx context.Context, opts *jobStartOptions) error {
 	f := opts.f
@@ -95,7 +94,7 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 	}
 	if o.mode != "" && !wire.PermissionMode(o.mode).Valid() {
 		fix := "choose from: auto on-risk always read-only"
-		if near := config.Nearest(o.mode, permissionModes()); near != "" {
+		if near := config.Nearest(o.mode, wording.Modes()); near != "" {
 			fix = "did you mean: --mode " + near
 		}
 		return none, usage(fix, "there is no mode %q", o.mode)

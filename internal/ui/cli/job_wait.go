@@ -11,6 +11,7 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -103,7 +104,7 @@ func (o *jobWaitOptions) print(ctx context.Context, r *reading, view *wire.Snaps
 	if o.quiet {
 		return nil
 	}
-	id := shown(view, job)
+	id := wording.Name(view, job)
 	if _, err := fmt.Fprintf(f.sys.Out, "%s\t%s\n", id, job.State); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/home/config"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -237,7 +238,7 @@ func TestFindJob(t *testing.T) {
 			t.Errorf("%q: %v, want code %d", name, err, code)
 		}
 	}
-	if shown(view, &view.Jobs[1]) != "job-3" || shown(view, &view.Jobs[2]) != "workbench-bb22/job-4" {
+	if wording.Name(view, &view.Jobs[1]) != "job-3" || wording.Name(view, &view.Jobs[2]) != "workbench-bb22/job-4" {
 		t.Error("names")
 	}
 	if _, err := findJob(&wire.Snapshot{}, "@last"); err == nil {
@@ -353,7 +354,7 @@ func TestAgo(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 4 * time.Second: "4s", 3 * time.Minute: "3m", 2 * time.Hour: "2h", 47 * time.Hour: "47h", 120 * time.Hour: "5d",
 	} {
-		if got := ago(d); got != want {
+		if got := wording.Ago(d); got != want {
 			t.Errorf("%v: %s", d, got)
 		}
 	}

@@ -96,25 +96,6 @@ func (r *reading) findAnyJob(ctx context.Context, view *wire.Snapshot, name stri
 	}
 }
 
-// runsOf lists the runs that served a job, oldest first.
-func runsOf(view *wire.Snapshot, job *wire.Job) []wire.RunHandle {
-	var runs []wire.Run
-	for _, run := range view.Runs {
-		if run.Session == job.Session && (run.Job != nil && *run.Job == job.Job || slices.Contains(run.Jobs, job.Job)) {
-			runs = append(runs, run)
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b wire.Run) int { return cmp.Compare(a.StartedUnixSeconds, b.StartedUnixSeconds) })
-	var out []wire.RunHandle
-	for _, run := range runs {
-		out = append(out, run.Handle)
-	}
-	if job.Run != nil && !slices.Contains(out, *job.Run) {
-		out = append(out, *job.Run)
-	}
-	return out
-}
-
 // findRun resolves a run handle or the beginning of one.
 func findRun(view *wire.Snapshot, name string) (wire.RunHandle, bool) {
 	var found []wire.RunHandle
@@ -130,15 +111,4 @@ func findRun(view *wire.Snapshot, name string) (wire.RunHandle, bool) {
 		return found[0], true
 	}
 	return "", false
-}
-
-// shown is how a job is named to people: its number, which is one job everywhere in a home, unless another session of
-// this view has the same (an upstream daemon counts in each session).
-func shown(view *wire.Snapshot, job *wire.Job) string {
-	for i := range view.Jobs {
-		if other := &view.Jobs[i]; other.Job == job.Job && other.Session != job.Session {
-			return string(job.Ref())
-		}
-	}
-	return string(job.Job)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -58,7 +59,7 @@ func runWhy(ctx context.Context, opts *whyOptions) error {
 	if opts.json.on() {
 		return opts.json.print(f.sys.Out, why)
 	}
-	if _, err := fmt.Fprintf(f.sys.Out, "%s is %s since %s\n", shown(view, found), why.State, f.clock(why.SinceUnixSeconds*1000)); err != nil {
+	if _, err := fmt.Fprintf(f.sys.Out, "%s is %s since %s\n", wording.Name(view, found), why.State, f.clock(why.SinceUnixSeconds*1000)); err != nil {
 		return err
 	}
 	for _, e := range why.Evidence {
