@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"scv/internal/agent/demo/player"
+	"scv/internal/failpoint"
 	"scv/internal/run/shim"
 	"scv/internal/ui/cli"
 )
@@ -48,7 +49,7 @@ func commandLine() int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return cli.Main(ctx, os.Args[1:], cli.System{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Exe: exe, Version: version, Now: time.Now,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Exe: exe, Version: version, Now: failpoint.Now,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"scv/internal/agent"
+	"scv/internal/failpoint"
 	"scv/internal/run/control"
 	"scv/internal/run/fold"
 	"scv/internal/run/proc"
@@ -149,7 +150,8 @@ func (r farewell) stranger(p proc.Process) bool {
 
 // clean removes the raw text: all that came of it is stored.
 func (r farewell) clean() {
-	if err := r.root.RemoveAll(control.SpoolName); err != nil {
+	remove := func() error { return r.root.RemoveAll(control.SpoolName) }
+	if err := failpoint.Do(failpoint.SpoolRemove, remove); err != nil {
 		r.log.Warn("a run's spool was not removed", "error", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"scv/internal/failpoint"
 	"scv/internal/run/fold"
 	"scv/internal/run/spool"
 	"scv/internal/wire"
@@ -125,7 +126,7 @@ func (r *run) tell() {
 		r.c.Notify.Notify(r.h)
 	}
 	if len(r.steps) > 0 {
-		r.c.Hub.Report(r.h, r.steps)
+		_ = failpoint.Do(failpoint.HubReport, func() error { r.c.Hub.Report(r.h, r.steps); return nil })
 		r.steps = nil
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"scv/internal/agent"
+	"scv/internal/failpoint"
 	"scv/internal/run/control"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
@@ -60,7 +61,11 @@ func (r beginning) start(ctx context.Context) error {
 
 // lay makes the run's directory with the files that the agent finds there.
 func (r beginning) lay(launch agent.Launch) (err error) {
-	if r.root, err = r.c.Home.CreateRun(r.h); errors.Is(err, fs.ErrExist) {
+	create := func() (err error) {
+		r.root, err = r.c.Home.CreateRun(r.h)
+		return err
+	}
+	if err = failpoint.Do(failpoint.RunDir, create); errors.Is(err, fs.ErrExist) {
 		r.root, err = r.c.Home.RunRoot(r.h)
 	}
 	if err != nil {

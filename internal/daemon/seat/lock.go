@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +18,7 @@ import (
 // the file only helps a person.
 type Lock struct{ file *os.File }
 
-// TakeLock takes the home's lock without waiting. It follows no link, and it refuses when another daemon holds it,
+// TakeLock takes the home's lock without waiting for a daemon that lives. It follows no link, and it refuses when another daemon holds it,
 // saying where that one is.
 func TakeLock(h *home.Home) (*Lock, error) {
 	path := h.LockPath()
@@ -35,7 +36,7 @@ func TakeLock(h *home.Home) (*Lock, error) {
 		err = wire.Refuse(wire.ReasonRefused, "look who made it, then move it away", "%s is not a plain file", home.Pretty(path))
 	}
 	if err == nil {
-		err = flock(fd)
+		err = flock(file)
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = running(h, file)
@@ -70,21 +71,41 @@ func (l *Lock) Name(pid int) error {
 	return err
 }
 
-func flock(fd int) error {
-	for {
-		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) {
+// Tries and pauses for what the holder of a lock that is dead has left to a child, together one second.
+const (
+	lockTries = 200
+	lockPause = 5 * time.Millisecond
+)
+
+// flock takes the lock. A daemon that is killed in the instant between fork and exec of a shim leaves its descriptors,
+// and so its lock, to the child for that long: while the process that the file names is gone it is tried again.
+func flock(file *os.File) error {
+	for tries := 0; ; tries++ {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK) && tries < lockTries && gone(holder(file)):
+			time.Sleep(lockPause)
+		default:
 			return err
 		}
 	}
 }
 
+// holder is the process that wrote its number into the lock, 0 when it cannot be read.
+func holder(file *os.File) int {
+	buf := make([]byte, 20)
+	n, _ := file.ReadAt(buf, 0)
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	return pid
+}
+
+func gone(pid int) bool { return pid > 0 && errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
 // running is the refusal of a second daemon. The holder wrote its number, which may be missing for a moment.
 func running(h *home.Home, file *os.File) error {
 	where := "its socket is " + home.Pretty(h.Socket())
-	buf := make([]byte, 20)
-	n, _ := file.ReadAt(buf, 0)
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n]))); err == nil {
+	if pid := holder(file); pid > 0 {
 		where = fmt.Sprintf("process %d, %s", pid, where)
 	}
 	return wire.Refuse(wire.ReasonBusy, "use it: scv status   Or end it first: scv stop",

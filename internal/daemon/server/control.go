@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"scv/internal/failpoint"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -49,7 +50,7 @@ func (c *conn) control(m wire.DaemonControl) error {
 		}
 		return c.refuse(m.RequestID, r.refusal(m.Command, err))
 	}
-	err = r.reply(ans)
+	err = failpoint.Do(failpoint.ServerReply, func() error { return r.reply(ans) })
 	if ans.then != nil {
 		ans.then() // a client that left has asked for it all the same
 	}

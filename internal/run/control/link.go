@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"scv/internal/failpoint"
 )
 
 // Verdict is a shim's answer to a message.
@@ -200,7 +202,11 @@ func (l *Link) do(ctx context.Context, r Request) (Reply, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err := l.conn.Write(line); err != nil {
+	send := func() error {
+		_, err := l.conn.Write(line)
+		return err
+	}
+	if err := failpoint.Do(failpoint.ControlSend, send); err != nil {
 		_ = l.conn.Close()
 		if ctx.Err() != nil {
 			return Reply{}, ctx.Err()

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"scv/internal/failpoint"
 	"scv/internal/run/proc"
 )
 
@@ -119,12 +120,12 @@ func lockedSpec(s SpawnSpec) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", SpecName, err)
 	}
-	_, err = f.Write(line)
+	_, err = failpoint.Write(failpoint.SpecWrite, line, f.Write)
 	if err == nil {
 		err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err == nil {
-		err = os.Rename(path+".tmp", path)
+		err = failpoint.Do(failpoint.SpecRename, func() error { return os.Rename(path+".tmp", path) })
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("write %s: %w", SpecName, err), f.Close(), os.Remove(path+".tmp"))
@@ -159,11 +160,15 @@ func startShim(s SpawnSpec, spec *os.File) (_ *Spawned, err error) {
 		return nil, errors.Join(fmt.Errorf("start shim: %w", err), startW.Close())
 	}
 	files = append(files, reportW)
-	p, err := os.StartProcess(s.Exe, []string{Arg0, s.Spec.Run}, &os.ProcAttr{
-		Dir:   s.RunDir,
-		Env:   append(shimEnv(), s.ShimEnv...),
-		Files: []*os.File{null, null, logFile, startR, spec, reportW},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+	var p *os.Process
+	err = failpoint.Do(failpoint.ShimSpawn, func() (err error) {
+		p, err = os.StartProcess(s.Exe, []string{Arg0, s.Spec.Run}, &os.ProcAttr{
+			Dir:   s.RunDir,
+			Env:   append(shimEnv(), s.ShimEnv...),
+			Files: []*os.File{null, null, logFile, startR, spec, reportW},
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+		return err
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start shim: %w", err), startW.Close(), reportR.Close())
@@ -175,7 +180,7 @@ func startShim(s SpawnSpec, spec *os.File) (_ *Spawned, err error) {
 
 // shimEnv keeps a shim small and spares it the look for the limits of its cgroup, whose files it would keep open.
 func shimEnv() []string {
-	return []string{"GOGC=20", "GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}
+	return append([]string{"GOGC=20", "GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}, failpoint.Environ()...)
 }
 
 func newLaunch(s SpawnSpec) Launch {
@@ -251,7 +256,10 @@ func (s *Spawned) Go(ctx context.Context) error {
 		_ = s.report.SetReadDeadline(time.Unix(1, 0))
 	})
 	defer stop()
-	_, err = s.start.Write(message)
+	err = failpoint.Do(failpoint.ShimGo, func() error {
+		_, err := s.start.Write(message)
+		return err
+	})
 	if err == nil {
 		// The shim closes the report pipe when the start is decided and recorded.
 		_, err = io.Copy(io.Discard, s.report)

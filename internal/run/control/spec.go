@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"scv/internal/failpoint"
 	"scv/internal/run/proc"
 	"scv/internal/run/spool"
 )
@@ -94,10 +95,10 @@ func (t Timing) WithDefaults() Timing {
 	set(&t.Flush, 50*time.Millisecond)
 	set(&t.Deliver, 2*time.Second)
 	if t.Unfolded <= 0 {
-		t.Unfolded = 64 << 20
+		t.Unfolded = failpoint.Size("unfolded", 64<<20)
 	}
 	if t.SegmentBytes <= 0 {
-		t.SegmentBytes = spool.SegmentBytes
+		t.SegmentBytes = failpoint.Size("segment", spool.SegmentBytes)
 	}
 	return t
 }
@@ -195,12 +196,12 @@ func WriteRecord(runDir, name string, v any, durable bool) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	_, err = f.Write(line)
+	_, err = failpoint.Write(failpoint.RecordWrite, line, f.Write)
 	if err == nil && durable {
-		err = f.Sync()
+		err = failpoint.Do(failpoint.RecordSync, f.Sync)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(path+".tmp", path)
+		err = failpoint.Do(failpoint.RecordRename, func() error { return os.Rename(path+".tmp", path) })
 	}
 	if err != nil {
 		removeErr := os.Remove(path + ".tmp")

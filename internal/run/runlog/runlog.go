@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"scv/internal/failpoint"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -53,7 +54,7 @@ type Log struct {
 // Open opens or makes the log in a run's directory, cuts off a torn last record and finds where to go on. Damage is
 // not an error: see Damage.
 func Open(root *os.Root) (*Log, error) {
-	l := &Log{root: root, fullAt: fullAt, half: tailHalf}
+	l := &Log{root: root, fullAt: failpoint.Size("log", fullAt), half: failpoint.Size("tail", tailHalf)}
 	var err error
 	if l.main, err = openSink(root, mainName); err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (l *Log) Sync() error {
 	}
 	for _, f := range files {
 		// A half of the tail that was turned over meanwhile is closed: what it held is the older activity.
-		if err := f.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		if err := failpoint.Do(failpoint.LogSync, f.Sync); err != nil && !errors.Is(err, fs.ErrClosed) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.failed = fmt.Errorf("flush the run's log: %w", err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"scv/internal/failpoint"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -42,7 +43,7 @@ func (s *sink) write(ev wire.RunEvent, src row.Pos) error {
 }
 
 func (s *sink) put(line []byte) error {
-	n, err := s.f.Write(line)
+	n, err := failpoint.Write(failpoint.LogAppend, line, s.f.Write)
 	if err != nil {
 		err = fmt.Errorf("append to %s: %w", s.name, err)
 		if n > 0 {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"scv/internal/failpoint"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -113,7 +114,7 @@ func (l *Log) beginTail(h header, src row.Pos) error {
 func (l *Log) writeTail(ev wire.RunEvent, src row.Pos) error {
 	if l.tail.size >= l.half {
 		done := l.tail
-		if err := l.root.Rename(tailName, oldName); err != nil {
+		if err := failpoint.Do(failpoint.LogTurn, func() error { return l.root.Rename(tailName, oldName) }); err != nil {
 			return fmt.Errorf("turn the tail of the run's log: %w", err)
 		}
 		next := header{Base: done.base + uint64(done.size-done.start), Seq: done.seq}

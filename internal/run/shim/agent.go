@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"scv/internal/failpoint"
 	"scv/internal/run/control"
 	"scv/internal/run/proc"
 	"scv/internal/run/spool"
@@ -70,8 +71,12 @@ func startAgent(spec *control.Spec, launch control.Launch) (*agent, pipes, *spoo
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		p, err := os.StartProcess(path, argv, &os.ProcAttr{
-			Dir: spec.Cwd, Env: env, Files: theirs[:], Sys: attr,
+		var p *os.Process
+		err := failpoint.Do(failpoint.AgentStart, func() (err error) {
+			p, err = os.StartProcess(path, argv, &os.ProcAttr{
+				Dir: spec.Cwd, Env: env, Files: theirs[:], Sys: attr,
+			})
+			return err
 		})
 		if err == nil {
 			err = a.born(p, spec.Boot)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"scv/internal/failpoint"
 	"scv/internal/run/control"
 )
 
@@ -159,10 +160,13 @@ func (c *connection) write() {
 
 func (c *connection) send(reply control.Reply) error {
 	line, err := control.EncodeLine(reply)
-	if err == nil {
-		_, err = c.conn.Write(line)
+	if err != nil {
+		return err
 	}
-	return err
+	return failpoint.Do(failpoint.ControlReply, func() error {
+		_, err := c.conn.Write(line)
+		return err
+	})
 }
 
 // replyGrace is how long the end of a run waits for daemons to take their replies.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"scv/internal/failpoint"
 	"scv/internal/run/control"
 	"scv/internal/run/spool"
 )
@@ -220,7 +221,11 @@ func (in *input) run() {
 		if in.patience > 0 {
 			_ = in.w.SetWriteDeadline(time.Now().Add(in.patience))
 		}
-		n, err := in.w.Write(p)
+		n := 0
+		err := failpoint.Do(failpoint.InputWrite, func() (err error) {
+			n, err = in.w.Write(p)
+			return err
+		})
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			in.j.note(spool.Note{Undelivered: &spool.Undelivered{Bytes: len(p) - n + in.drop()}})
 			continue

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"scv/internal/failpoint"
 )
 
 // MaxCheckpoint is the largest checkpoint in bytes.
@@ -76,11 +78,11 @@ func replaceFile(path string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	_, writeErr := f.Write(data)
+	_, writeErr := failpoint.Write(failpoint.Checkpoint, data, f.Write)
 	if err := errors.Join(writeErr, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := failpoint.Do(failpoint.CheckpointMove, func() error { return os.Rename(tmp, path) }); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	d, err := os.Open(filepath.Dir(path))

@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"scv/internal/failpoint"
 )
 
 const (
@@ -117,7 +119,7 @@ func DeleteBefore(dir string, pos Pos) (int64, error) {
 		if err != nil {
 			return freed, fmt.Errorf("delete folded segment: %w", err)
 		}
-		if err := os.Remove(path); err != nil {
+		if err := failpoint.Do(failpoint.SegmentDelete, func() error { return os.Remove(path) }); err != nil {
 			return freed, fmt.Errorf("delete folded segment: %w", err)
 		}
 		freed += info.Size()

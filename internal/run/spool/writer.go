@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"scv/internal/failpoint"
 )
 
 // Options change what is fixed in production; the zero value is production.
@@ -134,7 +136,8 @@ func (w *Writer) Append(kind Kind, flags Flags, key string, n uint64, payload []
 			return 0, err
 		}
 	}
-	if _, err := w.file.WriteAt(w.buf, w.off); err != nil {
+	write := func(b []byte) (int, error) { return w.file.WriteAt(b, w.off) }
+	if _, err := failpoint.Write(failpoint.SpoolAppend, w.buf, write); err != nil {
 		w.torn = true
 		return 0, errors.Join(fmt.Errorf("append to spool: %w", err), w.untear())
 	}
@@ -162,7 +165,11 @@ func (w *Writer) untear() error {
 // roll begins the next segment. The old one gets no further byte once the new one exists, which is what lets
 // a reader move on.
 func (w *Writer) roll() error {
-	f, err := w.opt.create(segmentPath(w.dir, w.segment+1))
+	var f segmentFile
+	err := failpoint.Do(failpoint.SpoolRoll, func() (err error) {
+		f, err = w.opt.create(segmentPath(w.dir, w.segment+1))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("new spool segment: %w", err)
 	}
@@ -189,7 +196,7 @@ func (w *Writer) Sync() error {
 	w.dirty, w.syncErr = false, nil
 	w.mu.Unlock() // a flush may take long, and the agent's output must not wait for it
 	if f != nil && dirty {
-		err = errors.Join(err, syncFile(f))
+		err = errors.Join(err, failpoint.Do(failpoint.SpoolSync, func() error { return syncFile(f) }))
 	}
 	if err != nil {
 		return fmt.Errorf("sync spool: %w", err)

@@ -22,6 +22,7 @@ func innerRooms() []room {
 		{"internal/wire", nil, append(pure, "github.com/", "modernc.org/"), "wire is the standard library only, and everyone may import it"},
 		{"internal/wire/frame", nil, pure, "framing works on any reader"},
 		{"internal/safe/...", nil, pure, "masking and cleaning are pure functions"},
+		{"internal/failpoint", nil, []string{"net", "net/http", "os/exec", "regexp"}, "the shim links it, and it is nothing but in builds that test crashes"},
 		{"internal/workbench/row", []string{"internal/wire"}, pure, "durable nouns are data"},
 		{"internal/workbench/state", []string{"internal/wire"}, pure, "the state table is pure"},
 		{
@@ -31,15 +32,15 @@ func innerRooms() []room {
 		},
 		{
 			"internal/workbench/ledger",
-			[]string{"internal/wire", "internal/workbench/row", "internal/workbench/state", "internal/safe/...", "internal/home"},
+			[]string{"internal/wire", "internal/workbench/row", "internal/workbench/state", "internal/safe/...", "internal/home", "internal/failpoint"},
 			[]string{"net/http", "os/exec"},
 			"the ledger knows rows and files",
 		},
-		{"internal/run/spool", nil, []string{"net", "net/http", "os/exec"}, "the shim links it: keep it small"},
+		{"internal/run/spool", []string{"internal/failpoint"}, []string{"net", "net/http", "os/exec"}, "the shim links it: keep it small"},
 		{"internal/run/proc", nil, []string{"net/http", "github.com/"}, "the shim links it: keep it small"},
-		{"internal/run/control", []string{"internal/run/spool", "internal/run/proc"}, []string{"net/http", "github.com/", "modernc.org/"}, "both ends of the control socket; the shim links it"},
-		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control"}, []string{"net/http", "github.com/spf13/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},
-		{"internal/run/runlog", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/workbench/row"}, []string{"net", "net/http", "os/exec"}, "a log is a file"},
+		{"internal/run/control", []string{"internal/run/spool", "internal/run/proc", "internal/failpoint"}, []string{"net/http", "github.com/", "modernc.org/"}, "both ends of the control socket; the shim links it"},
+		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control", "internal/failpoint"}, []string{"net/http", "github.com/spf13/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},
+		{"internal/run/runlog", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/workbench/row", "internal/failpoint"}, []string{"net", "net/http", "os/exec"}, "a log is a file"},
 		{"internal/run/fold/foldtest", []string{"internal/..."}, nil, "replays recordings for tests"},
 		{
 			"internal/run/fold",
@@ -51,7 +52,7 @@ func innerRooms() []room {
 			"internal/run",
 			[]string{
 				"internal/wire", "internal/safe/...", "internal/home", "internal/agent", "internal/workbench/row",
-				"internal/run/spool", "internal/run/proc", "internal/run/control", "internal/run/runlog", "internal/run/fold",
+				"internal/run/spool", "internal/run/proc", "internal/run/control", "internal/run/runlog", "internal/run/fold", "internal/failpoint",
 			},
 			[]string{"net/http", "database/sql"},
 			"the life of a run reaches the hub by an interface",
@@ -71,7 +72,7 @@ func outerRooms() []room {
 			"internal/daemon/server",
 			[]string{
 				"internal/wire/...", "internal/wire", "internal/safe/...", "internal/home/...", "internal/workbench/...", "internal/run/...", "internal/run",
-				"internal/repo", "internal/terminal/...", "internal/session/...", "internal/agent", "internal/agent/account",
+				"internal/repo", "internal/terminal/...", "internal/session/...", "internal/agent", "internal/agent/account", "internal/failpoint",
 			},
 			[]string{"os/exec", "net/http"},
 			"an action decodes, bounds, calls and replies",
@@ -94,7 +95,7 @@ func outerRooms() []room {
 		{"internal/terminal/takeover", []string{"internal/wire", "internal/safe/...", "internal/terminal/screen"}, pure, "who holds a terminal is decided without touching one"},
 		{"internal/testkit/...", []string{"internal/..."}, nil, "test code"},
 		{"bench/...", []string{"internal/..."}, nil, "measurements"},
-		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli"}, nil, "main only"},
+		{"cmd/scv", []string{"internal/run/shim", "internal/agent/demo/player", "internal/ui/cli", "internal/failpoint"}, nil, "main only"},
 	}
 }
 

@@ -2,11 +2,13 @@ package fakeagent
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,13 +34,15 @@ func (p *player) play(history []string) int {
 // step plays one step; left is true when the process leaves with the code. Of a good agent:
 //
 //	say:TEXT  tool:CMD  toolfail:N:CMD  deny:CMD  retry:TEXT  sleep:MS  lines:N  bytes:N
+//	count:N:MS:PAD numbered messages "n 1." and so on, MS apart, each with PAD bytes more
+//	diary:TAG adds a line with TAG to the file diary of its home, durably
 //	shell:CMD runs a command for real    hist answers the prompts so far   echo the prompt's length and digest
 //	env, argv answer the environment and the command line
 //	fail:TEXT auth quota model network refuse end the turn
 //
 // Of a bad one:
 //
-//	exit:N leaves without a final event    stderr:TEXT    hang    crash kills itself
+//	exit:N leaves without a final event    stderr:TEXT    hang    crash kills itself    segv: SIGSEGV
 //	noline:N writes N bytes and no line feed    junk writes NUL, broken UTF-8 and no JSON
 //	stubborn ignores SIGINT and SIGTERM    closeout closes its output and lives on
 //	fork:S leaves a process of its own session behind that holds its output for S seconds
@@ -81,6 +85,12 @@ func (p *player) good(verb, arg string, n int, history []string) bool {
 		for i := range n {
 			p.voice.say("line " + strconv.Itoa(i+1))
 		}
+	case "count":
+		p.count(arg)
+	case "diary":
+		if err := note(arg); err != nil {
+			fmt.Fprintln(p.stderr, "fakeagent:", err)
+		}
 	case "bytes":
 		p.voice.say(strings.Repeat("0123456789", n/10+1)[:n])
 	case "shell":
@@ -101,6 +111,27 @@ func (p *player) good(verb, arg string, n int, history []string) bool {
 	return true
 }
 
+func (p *player) count(arg string) {
+	var n, pause, pad int
+	_, _ = fmt.Sscanf(arg, "%d:%d:%d", &n, &pause, &pad) // what is missing is 0
+	for i := range n {
+		p.voice.say(fmt.Sprintf("n %d. %s", i+1, strings.Repeat("x", pad)))
+		if pause > 0 {
+			wait(time.Duration(pause) * time.Millisecond)
+		}
+	}
+}
+
+// note is what the fake keeps for itself of its life, so that a test need not believe anybody's log.
+func note(tag string) error {
+	f, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "diary"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(tag + "\n")
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
 func (p *player) bad(verb, arg string, n int) bool {
 	switch verb {
 	case "stderr":
@@ -110,6 +141,9 @@ func (p *player) bad(verb, arg string, n int) bool {
 	case "crash":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		wait(24 * time.Hour)
+	case "segv":
+		// A Go program handles the signal itself, so another one takes this process's place.
+		fmt.Fprintln(p.stderr, "fakeagent:", syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, os.Environ()))
 	case "noline":
 		for left := n; left > 0; left -= 1 << 16 {
 			fmt.Fprint(p.stdout, strings.Repeat("0123456789abcdef", 1<<12)[:min(left, 1<<16)])

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 
+	"scv/internal/failpoint"
 	"scv/internal/home"
 	"scv/internal/workbench/row"
 )
@@ -80,7 +81,8 @@ func (a *accepted) append(all []row.Accepted) error {
 		}
 		b.WriteString(line)
 	}
-	if _, err := a.f.WriteAt(b.Bytes(), a.size); err != nil {
+	write := func(p []byte) (int, error) { return a.f.WriteAt(p, a.size) }
+	if _, err := failpoint.Write(failpoint.LedgerAccepted, b.Bytes(), write); err != nil {
 		return errors.Join(err, a.f.Truncate(a.size))
 	}
 	a.size += int64(b.Len())

@@ -26,6 +26,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"scv/internal/failpoint"
 	"scv/internal/home"
 	"scv/internal/workbench/row"
 )
@@ -144,7 +145,7 @@ func (s *Store) open(ctx context.Context) error {
 }
 
 func writerDSN(path string) string {
-	return dsn(path, "_txlock=immediate", "_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)",
+	return dsn(path, "_txlock=immediate", "_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous("+failpoint.Word("synchronous", "FULL")+")",
 		"_pragma=fullfsync(1)", "_pragma=checkpoint_fullfsync(1)", "_pragma=foreign_keys(1)", "_pragma=trusted_schema(0)",
 		"_pragma=wal_autocheckpoint(200)", "_pragma=journal_size_limit(4194304)", "_pragma=mmap_size(0)", "_pragma=cache_size(-1024)")
 }

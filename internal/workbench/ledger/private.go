@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 
+	"scv/internal/failpoint"
 	"scv/internal/home"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
@@ -56,7 +57,7 @@ func (s *Store) writePrivate(name, text string) (err error) {
 	if err := f.Chmod(home.FileMode); err != nil {
 		return err
 	}
-	if _, err := f.WriteString(text); err != nil {
+	if _, err := failpoint.Write(failpoint.LedgerPrivate, []byte(text), f.Write); err != nil {
 		return err
 	}
 	return f.Sync()

@@ -12,6 +12,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"scv/internal/failpoint"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -89,7 +90,7 @@ func (s *Store) commit(ctx context.Context, b row.Batch) error {
 	if w.err != nil {
 		return w.err
 	}
-	return tx.Commit()
+	return failpoint.Do(failpoint.LedgerCommit, tx.Commit)
 }
 
 // recover reopens the database after an error of the disk: a page that a failed flush left marked as clean must not be
