@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -82,15 +83,27 @@ func clearStale(path string) error {
 		return wire.Refuse(wire.ReasonRefused, "look what it is, then move it away: mv "+home.Pretty(path)+" "+home.Pretty(path)+".old",
 			"%s is not a socket, so SCV does not touch it", home.Pretty(path))
 	}
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-	if err == nil {
-		conn.Close()
+	if answered(path) {
 		return wire.Refuse(wire.ReasonBusy, "end it first: scv stop", "a daemon without a lock answers at %s", home.Pretty(path))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the stale socket %s: %w", path, err)
 	}
 	return nil
+}
+
+// answered reports whether somebody goes on listening at a path. For the instant between fork and exec of a shim the
+// child of a daemon that was killed holds the listener too, a little longer than the lock.
+func answered(path string) bool {
+	for range lockTries {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			return false
+		}
+		conn.Close()
+		time.Sleep(lockPause)
+	}
+	return true
 }
 
 // bindPrivate binds under a umask that leaves the socket to its owner, and checks that it came out so.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"scv/internal/run/runlog"
@@ -16,11 +17,13 @@ import (
 // is there twice, each ended as its agent did, and each log is what its agent said. It returns how many were which.
 func (l *lab) check(wishes []*wish) map[string]int {
 	l.t.Helper()
-	view := l.rests()
+	l.settled()
 	counts := map[string]int{}
 	tasks := map[string]int{}
+	jobs := map[wire.JobRef]*wire.Job{}
 	for _, j := range l.all() {
 		tasks[j.Task]++
+		jobs[j.Ref()] = &j
 	}
 	diary := l.diary()
 	for _, w := range wishes {
@@ -42,7 +45,7 @@ func (l *lab) check(wishes []*wish) map[string]int {
 			counts["dismissed"]++
 			continue
 		}
-		if j := jobOf(view, w.ref); j != nil {
+		if j := jobs[w.ref]; j != nil {
 			counts[j.State.String()]++
 			l.judge(w, j, diary)
 		}
@@ -51,6 +54,19 @@ func (l *lab) check(wishes []*wish) map[string]int {
 		l.t.Errorf("%d jobs %q were asked for by nobody", n, task)
 	}
 	return counts
+}
+
+// settled waits until nothing happens any more by itself.
+func (l *lab) settled() {
+	l.t.Helper()
+	l.until("all has come to rest", func(v *wire.Snapshot) bool {
+		return !slices.ContainsFunc(v.Runs, func(r wire.Run) bool { return r.Live }) &&
+			!slices.ContainsFunc(v.Jobs, func(j wire.Job) bool { return !j.State.Final() && !paused(&j) })
+	})
+}
+
+func paused(j *wire.Job) bool {
+	return j.State == wire.StateQueued && strings.HasPrefix(deref(j.Detail), "is paused")
 }
 
 // all lists every job that is not dismissed.
@@ -80,6 +96,8 @@ func (l *lab) judge(w *wish, j *wire.Job, diary map[string]int) {
 			fmt.Sprintf(format, args...), deref(j.Detail), said, w.n, diary["begin "+w.tag], diary["end "+w.tag])
 	}
 	switch {
+	case j.State == wire.StateQueued && paused(j) && diary["begin "+w.tag] == 0 && said == 0:
+		// What waits behind a turn that was cut off waits for its owner.
 	case !j.State.Final():
 		complain("it has no end")
 	case j.State == wire.StateInterrupted:

@@ -144,3 +144,39 @@ func total(counts map[string]int) (sum int) {
 	}
 	return sum
 }
+
+// TestS3_KilledAroundAcknowledgements: a daemon lives just long enough to acknowledge something, and dies at the
+// commit or the answer, before, in or after it. Clients ask again under the same key. Outside it is kept what was
+// acknowledged: none of it is missing, none of it is there twice.
+func TestS3_KilledAroundAcknowledgements(t *testing.T) {
+	seed := seed(t)
+	kills := 250 * *longFlag
+	k := newLab(t).loop()
+	k.must(os.WriteFile(filepath.Join(k.home, "config.toml"), []byte("[limits]\nrunning = 2\nmemory_floor_mb = 0\n"), 0o600))
+	c := k.crowd(seed, 6, load{messages: 3, ms: 1, pad: 1, open: 5, cancels: 4}, k.said)
+	places := []string{
+		failpoint.LedgerCommit.Place(failpoint.Before), failpoint.LedgerCommit.Place(failpoint.After),
+		failpoint.ServerReply.Place(failpoint.Before), failpoint.ServerReply.Place(failpoint.After),
+		failpoint.LedgerAccepted.Place(failpoint.Torn), failpoint.LedgerAccepted.Place(failpoint.After),
+	}
+	r := random(seed, 2)
+	for range kills {
+		place := places[r.IntN(len(places))]
+		nth := 1 + r.IntN(3)
+		if strings.HasPrefix(place, string(failpoint.ServerReply)) {
+			nth += r.IntN(12) // most answers change nothing
+		}
+		k.live(step{place: place, rules: fmt.Sprintf("%s=kill@%d", place, nth), from: fromReady, after: late / 4})
+	}
+	k.start("", "")
+	if err := c.leave(); err != nil {
+		t.Error(err)
+	}
+	counts := k.check(c.wishes())
+	k.tell("daemon killed around an acknowledgement", len(c.wishes()), counts, c.acks())
+	for _, op := range operations() {
+		if c.acks()[op.name] == 0 {
+			t.Errorf("no %s was acknowledged", op.name)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,8 +16,6 @@ import (
 	"scv/internal/failpoint"
 	"scv/internal/run/runlog"
 	"scv/internal/wire"
-
-	"os"
 )
 
 // TestS8_FiftyReaders: fifty clients follow one run over daemons that are killed, and ten read its file with no daemon
@@ -48,6 +47,7 @@ func TestS8_FiftyReaders(t *testing.T) {
 		wg.Go(func() { k.whole(fmt.Sprintf("reader %d of the file", i), k.readFile(run), last) })
 	}
 	r := random(seed, 1)
+	k.d.kill()
 	for range kills {
 		k.live(step{rules: rules(r.Uint64(), "", 0, small), from: fromReady, after: time.Duration(100+r.IntN(100)) * time.Millisecond})
 	}

@@ -45,7 +45,8 @@ type visitor struct {
 type load struct {
 	messages, ms, pad int
 	open              int    // jobs of one visitor that are not over
-	secret            string // in the tag line of some prompts, so that there is something to mask
+	secret            string // in some prompts, so that there is something to mask
+	cancels           int    // how much more often than usual a job is cancelled
 }
 
 // An operation is one thing that a client may want. It returns errSkip when there is nothing to do it to.
@@ -73,8 +74,11 @@ func operations() []operation {
 func (v *visitor) visit(ctx, finish context.Context) error {
 	table := operations()
 	total := 0
-	for _, op := range table {
-		total += op.weight
+	for i, op := range table {
+		if op.name == "cancel" {
+			table[i].weight += v.load.cancels
+		}
+		total += table[i].weight
 	}
 	for ctx.Err() == nil {
 		pick := v.random.IntN(total)
@@ -233,8 +237,11 @@ func (v *visitor) dismiss(ctx context.Context) error {
 		return errSkip
 	}
 	_, err = v.l.insist(ctx, wire.WorkbenchDismiss{Session: j.Session, Job: j.Job, Key: client.NewKey()})
-	if refused(err, wire.ReasonNotFound) { // done by an attempt that got no answer
+	switch {
+	case refused(err, wire.ReasonNotFound): // done by an attempt that got no answer
 		err = nil
+	case refused(err, wire.ReasonBusy): // its end was seen before it was on disk, and is found again
+		return errSkip
 	}
 	w.dismissed = w.dismissed || err == nil
 	return err
