@@ -82,7 +82,7 @@ func take(h *home.Home, sockFD, lockFD int) (_ *Socket, _ *Lock, err error) {
 	if !os.SameFile(here, given) {
 		return nil, nil, wire.Refuse(wire.ReasonConflict, "look who changed the home's state folder", "the lock at %s is another file than the one handed over", home.Pretty(h.LockPath()))
 	}
-	if err := flock(lockFD); err != nil {
+	if err := flock(lock); err != nil {
 		return nil, nil, fmt.Errorf("hold the lock that was handed over: %w", err)
 	}
 	held, err := named(lock)

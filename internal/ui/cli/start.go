@@ -184,4 +184,3 @@ func (f *service) gone(ctx context.Context, h *home.Home) error {
 	}
 	return nil
 }
-
