@@ -60,6 +60,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	h := hub.New(hub.Options{
 		Journal: store, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config), Now: opt.Now,
 		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, Live: kinds.live, Transport: kinds.transport,
+		ApprovalWait: opt.Config.Approvals.Wait,
 	})
 	port.hub.Store(h)
 	b := &bench{

@@ -18,6 +18,7 @@ type clocks struct {
 	signAt  time.Time // the same by the wall, for people
 	tool    string    // the tool call that was begun last, when nothing followed it
 	said    bool      // that the turn is silent
+	asks    int       // requests that wait for the owner: the agent is silent because of them
 	ended   time.Time // the last turn ended and the process should leave
 	closing time.Time // the process was asked to leave between turns
 	cancel  time.Time // the agent was asked to cancel
@@ -32,7 +33,11 @@ func (c *clocks) step(s row.Step) {
 	case row.StepTurnStarted:
 		c.running, c.cancel, c.ended = s.Turn, time.Time{}, time.Time{}
 	case row.StepTurnEnded:
-		c.running, c.tool, c.ended = 0, "", now
+		c.running, c.tool, c.ended, c.asks = 0, "", now, 0
+	case row.StepApprovalAsked:
+		c.asks++
+	case row.StepApprovalClosed:
+		c.asks = max(c.asks-1, 0)
 	}
 	c.sign, c.signAt, c.said = now, s.At, false
 }
@@ -77,7 +82,7 @@ func (r talk) due() (d due) {
 	}
 	if c.running != 0 {
 		d.cancel = after(c.cancel, t.Cancel)
-		if !c.said {
+		if !c.said && c.asks == 0 {
 			d.quiet = after(c.sign, t.Quiet)
 		}
 	}

@@ -132,6 +132,11 @@ func (r talk) mustStop(w row.Wishes) bool {
 // stored that or not.
 func (r talk) wishes(w row.Wishes) (agent.Wishes, error) {
 	out := agent.Wishes{Cancel: w.Cancel, Close: w.Close}
+	for _, a := range w.Answers {
+		out.Answers = append(out.Answers, agent.Answer{
+			Key: "answer:" + string(a.ID), ID: a.ID, Request: a.Request, Approved: a.Approved, Reason: a.Reason,
+		})
+	}
 	if w.Turn == nil || r.fold.Ended(w.Turn.Number) {
 		return out, nil
 	}

@@ -194,6 +194,16 @@ func (r *run) restore() error {
 	return nil
 }
 
+// answerOf is what the log says of a request whose answer came back.
+func (r talk) answerOf(id wire.ApprovalID) (fold.Answer, bool) {
+	for _, a := range r.c.Hub.Wishes(r.h).Answers {
+		if a.ID == id {
+			return fold.Answer{Approved: a.Approved, By: a.By}, true
+		}
+	}
+	return fold.Answer{}, false
+}
+
 // live reports whether the process serves several turns.
 func (r *run) live() bool { return string(r.kind.Transport) != wire.TransportCLI }
 

@@ -114,6 +114,9 @@ const (
 	FeatureKeep = "keep"
 	// FeatureDigest: digest of approvals and answers.
 	FeatureDigest = "digest"
+	// FeatureApprovals: the actions approvals_page, approval_rules, approval_rule_add, approval_rule_remove and
+	// approval_test, and reason, equal and remember of workbench_approve.
+	FeatureApprovals = "approvals"
 	// FeatureTail: tail of run_log.
 	FeatureTail = "tail"
 )

@@ -79,6 +79,11 @@ type WorkbenchApprove struct {
 	// Digest is Approval.Digest of what was shown; given, it must match (ours).
 	Digest *string `json:"digest,omitzero" need:"O"`
 	Key    string  `json:"key,omitempty" need:"K"` // ours
+	// Reason goes to who asked, with a denial (ours).
+	Reason string `json:"reason,omitempty" need:"K"`
+	// Equal answers all that wait and have the same digest (ours).
+	Equal    bool      `json:"equal,omitzero" need:"K"`
+	Remember *Remember `json:"remember,omitzero" need:"O"` // ours
 }
 
 // WorkbenchResume starts a new job that goes on with an interrupted one.

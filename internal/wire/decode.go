@@ -147,6 +147,7 @@ var (
 			ProjectTasksCommand{}, ProjectReportCommand{}, ProjectTaskAdd{}, ProjectTaskUpdate{}, ProjectRunStart{},
 			ProjectRunProgress{}, ProjectRunFinish{}, ProjectHeartbeat{}, WorkbenchCommand{}, RunLogCommand{},
 			JobResultCommand{}, WorktreesCommand{}, WorkbenchStart{}, WorkbenchSend{}, WorkbenchCancel{},
+			ApprovalsPage{}, ApprovalRules{}, ApprovalRuleAdd{}, ApprovalRuleRemove{}, ApprovalTest{},
 			WorkbenchApprove{}, WorkbenchResume{}, WorkbenchDismiss{}, WorktreeRemove{}, AttachCommand{}, AttachIO{},
 			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, Why{}, DaemonStop{},
 			JobsPage{}, DaemonRestart{})

@@ -23,6 +23,12 @@ type DaemonStatus struct {
 	Why *WhyReport `json:"why,omitzero" need:"O"`
 	// JobsPage answers the action jobs_page (ours).
 	JobsPage *JobHistory `json:"jobs_page,omitzero" need:"O"`
+	// ApprovalsPage answers the action approvals_page (ours).
+	ApprovalsPage *ApprovalHistory `json:"approvals_page,omitzero" need:"O"`
+	// ApprovalRules answers the actions on rules (ours): the rules that hold now.
+	ApprovalRules *List[ApprovalRule] `json:"approval_rules,omitzero" need:"O"`
+	// ApprovalTest answers the action approval_test (ours).
+	ApprovalTest *ApprovalVerdict `json:"approval_test,omitzero" need:"O"`
 	// Delivery says what became of a prompt of workbench_send (ours).
 	Delivery *Delivery `json:"delivery,omitzero" need:"O"`
 	// Home is the id of this home (ours); full base only.

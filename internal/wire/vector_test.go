@@ -175,6 +175,7 @@ func enums() []any {
 		ReviewerResult(""), LandMode(""), LandingStatus(""), LandingEvidence(""), JobStatus(""), OriginKind(""),
 		ErrorCode(""), ToolErrorKind(""), ComponentState(""), Purpose(""), RemoteTools(""), Senders(""),
 		ConfirmState(""), ProjectPhase(""), ProjectStatus(""), ProjectTaskStatus(""), ProjectRunStatus(""),
+		ApprovalKind(""), ApprovalState(""), RuleScope(""), RuleEffect(""), RuleDecision(""),
 	}
 }
 

@@ -124,24 +124,6 @@ const (
 	TransportTerminal = "terminal"
 )
 
-// Approval is a question of a job that waits for the owner's answer.
-type Approval struct {
-	ID                 ApprovalID `json:"id"`
-	Session            SessionID  `json:"session"`
-	Job                JobID      `json:"job"`
-	Name               string     `json:"name"` // the tool, in the agent's word
-	Risk               string     `json:"risk"`
-	Cwd                string     `json:"cwd"`
-	Summary            string     `json:"summary"`
-	SinceUnixSeconds   uint64     `json:"since_unix_seconds"`
-	ExpiresUnixSeconds uint64     `json:"expires_unix_seconds"` // NoDeadline when there is none
-
-	// Digest stands for the text shown; an answer that carries it must match (ours).
-	Digest *string `json:"digest,omitzero" need:"O"`
-	// Rev only rises, over restarts too; the higher one wins (ours).
-	Rev uint64 `json:"rev,omitzero" need:"K"`
-}
-
 // RestorableSession is a session of a process that is gone, whose waiting prompts can be taken over.
 type RestorableSession struct {
 	ID               SessionID `json:"id"`
@@ -185,6 +167,8 @@ type RunEvent struct {
 	Job    *JobID       `json:"job,omitzero" need:"O"`
 	Risk   *string      `json:"risk,omitzero" need:"O"`
 	By     *string      `json:"by,omitzero" need:"O"` // model, owner or policy
+	// Approval is the one that was requested or resolved (ours).
+	Approval *ApprovalID `json:"approval,omitzero" need:"O"`
 }
 
 // RunLogPage is a part of a run log.

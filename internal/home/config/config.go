@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"scv/internal/home"
 )
@@ -21,9 +22,12 @@ const MaxFileBytes = 1 << 20
 
 // A Config is what all layers together say. Problems never reach it: Load refuses instead.
 type Config struct {
-	Agents   map[string]AgentConfig // of every agent that a file names
-	Limits   Limits
-	Policy   Policy
+	Agents map[string]AgentConfig // of every agent that a file names
+	Limits Limits
+	Policy Policy
+
+	Approvals Approvals
+
 	Origins  map[string]string // of each set key: "config.toml:12", "SCV_CONFIG:3", "--policy flag"
 	Warnings []*Problem        // keys that are accepted and do nothing here, and old names
 	Files    []File
@@ -55,6 +59,11 @@ type Limits struct {
 // Policy is what an agent may do unasked.
 type Policy struct {
 	Mode string // auto, on-risk, always or read-only
+}
+
+// Approvals say how requests of agents wait for the owner.
+type Approvals struct {
+	Wait time.Duration // after it silence is a no; 0: as long as the turn
 }
 
 // A File is one file that was looked at.

@@ -137,7 +137,7 @@ headers = "Bearer hunter2"
 		`config.toml:7: agents.codex.model: is not a model's name. Use 1 to 128 of letters, digits and ._:/@[]-, not beginning with - or @`,
 		`config.toml:8: agents.codex.effort: must be text in quotes, and it is a whole number. Write it as: effort = "..."`,
 		`config.toml:9: agents.codex.args: must be a list of texts, and it is a list. Write it as: args = ["..."]`,
-		`config.toml:11: agents.clod: no such agent. Use one of claude, claude-ai, codex, grok, dsh, pi, gemini, qwen, opencode, copilot, cursor, amp, kimi, scv, demo`,
+		`config.toml:11: agents.clod: no such agent. Use one of claude, claude-ai, codex, grok, dsh, pi, gemini, qwen, opencode, copilot, cursor, amp, kimi, scv, demo, demo-live`,
 		`config.toml:15: limits.running: is out of its bounds. Use a number from 1 to 256`,
 		`config.toml:18: provider.headers: must be a table of texts, and it is text. Write it as: [provider.headers], and below it one line for each entry`,
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // fields is every key that a file may hold: ours, and upstream's (behaviour/config.md section 5). What is not marked
@@ -25,11 +26,11 @@ func strict(table string) bool {
 }
 
 // Served lists the agents that this version can run.
-func Served() []string { return []string{"claude", "codex", "demo"} }
+func Served() []string { return []string{"claude", "codex", "demo", "demo-live"} }
 
 // agentNames are the agents that a file may speak of: upstream's and ours.
 func agentNames() []string {
-	return []string{"claude", "claude-ai", "codex", "grok", "dsh", "pi", "gemini", "qwen", "opencode", "copilot", "cursor", "amp", "kimi", "scv", "demo"}
+	return []string{"claude", "claude-ai", "codex", "grok", "dsh", "pi", "gemini", "qwen", "opencode", "copilot", "cursor", "amp", "kimi", "scv", "demo", "demo-live"}
 }
 
 func ours() []field {
@@ -39,6 +40,7 @@ func ours() []field {
 		used(number("limits.running", 16, 1, 256)),
 		used(number("limits.unfinished", 1000, 1, 1000)),
 		used(number("limits.memory_floor_mb", 256, 0, 1<<20)),
+		used(field{name: "approvals.wait", kind: kindText, check: checkWait}),
 	}
 }
 
@@ -158,6 +160,16 @@ func never(f field) field { f.project = projectNever; return f }
 func checkCommand(v any) (string, string) {
 	if s := v.(string); strings.TrimSpace(s) == "" || strings.ContainsRune(s, 0) {
 		return "must name a program", "Give a name in PATH or an absolute path, or take the line out"
+	}
+	return "", ""
+}
+
+// maxWait is the longest deadline that can be set for approvals.
+const maxWait = 30 * 24 * time.Hour
+
+func checkWait(v any) (string, string) {
+	if d, err := time.ParseDuration(v.(string)); err != nil || d < time.Second || d > maxWait {
+		return "is not a time from 1s to 720h", "Write it as \"30m\" or \"2h\", or take the line out: a request then waits as long as its turn"
 	}
 	return "", ""
 }

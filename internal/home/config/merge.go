@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // merge makes the typed settings of the layers, lowest first, with a project's file above the owner's own.
@@ -24,6 +25,7 @@ func (c *Config) merge(project *layer) {
 		Running: c.number("limits.running"), Unfinished: c.number("limits.unfinished"),
 		MemoryFloorMB: c.number("limits.memory_floor_mb"),
 	}
+	c.Approvals.Wait, _ = time.ParseDuration(c.text("approvals.wait")) // checked when it was read; absent is 0
 	c.Policy.Mode = c.text("policy.mode")
 	c.Agents = map[string]AgentConfig{}
 	for key := range c.values {

@@ -54,8 +54,12 @@ func (f *Fold) fact(x agent.Fact) {
 		f.steered(x)
 	case agent.FactOffer:
 		f.offered(x)
-	case agent.FactApprovalAsked, agent.FactApprovalClosed:
-		f.approval(x)
+	case agent.FactApprovalAsked:
+		asker{f}.asked(x)
+	case agent.FactApprovalClosed:
+		if x.Approval != nil {
+			asker{f}.closed(x.Approval.Request, x.Status)
+		}
 	case agent.FactTurnEnded:
 		if x.Outcome != nil {
 			f.ended(x.Turn, *x.Outcome)
@@ -83,6 +87,7 @@ func (f *Fold) started(turn uint32) {
 
 // begun logs the beginning of a turn with its prompt.
 func (f *Fold) begun(turn uint32) {
+	asker{f}.closeAll()
 	f.turn.Number, f.turn.Started, f.turn.Ended = turn, true, false
 	prompt := f.prompt(turn)
 	ev := wire.RunEvent{Kind: wire.EventTurnStarted, Turn: &turn, Text: f.block(prompt.Text)}
@@ -112,23 +117,6 @@ func (f *Fold) activity(x agent.Fact, kind wire.RunEventKind) {
 	f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn, Detail: cut(text, maxLast)})
 }
 
-// approval logs a request of the agent and its end.
-func (f *Fold) approval(x agent.Fact) {
-	if x.Approval == nil {
-		return
-	}
-	ev := wire.RunEvent{Kind: wire.EventApprovalResolved}
-	if x.Kind == agent.FactApprovalAsked {
-		ev = wire.RunEvent{Kind: wire.EventApprovalRequested, Text: f.display(x.Approval.Summary)}
-		if x.Approval.Risk != "" {
-			ev.Risk = new(string(x.Approval.Risk))
-		}
-	} else if x.Status != "" {
-		ev.Status = &x.Status
-	}
-	f.event(ev)
-}
-
 // ended settles a turn once. One that was never taken is begun in the log first, so that its prompt is seen; nobody is
 // told that its agent took it.
 func (f *Fold) ended(turn uint32, o agent.Outcome) {
@@ -139,6 +127,7 @@ func (f *Fold) ended(turn uint32, o agent.Outcome) {
 		f.begun(turn)
 	}
 	f.turn.Ended = true
+	asker{f}.closeAll()
 	if yields(o) && f.o.Wanted != nil {
 		if why, ok := f.o.Wanted(turn, f.stopped); ok {
 			o.State, o.Class, o.Detail = why.State, why.Class, why.Detail

@@ -35,6 +35,9 @@ type Options struct {
 	// Wanted says why a turn that failed or was cut off had to end so: the owner's wish, a limit, or, when stopped is
 	// set, whoever told the shim to stop. Without a reason the agent's own outcome stands. It may be nil.
 	Wanted func(turn uint32, stopped bool) (Reason, bool)
+	// Answer returns what was decided on a request whose answer came back. It may know nothing of one that was told long
+	// ago, and it may be nil.
+	Answer func(id wire.ApprovalID) (Answer, bool)
 }
 
 // A Reason is what stands for the outcome of a turn that was ended from outside.
@@ -76,6 +79,9 @@ type turnState struct {
 	Ended   bool   `json:"ended,omitzero"`
 	Given   uint32 `json:"given,omitzero"`  // the last turn whose prompt is in the spool
 	Model   string `json:"model,omitempty"` // in force, as far as the agent said
+	// Of the whole run:
+	Asks uint32    `json:"asks,omitzero"`   // requests so far
+	Open []openAsk `json:"asked,omitempty"` // of them those that wait
 }
 
 // New returns a fold at the beginning of a spool.

@@ -22,7 +22,7 @@ const (
 
 // manySmallFiles are packages with one small file per noun, action or command.
 func manySmallFiles() []string {
-	return []string{"internal/wire", "internal/daemon/server", "internal/ui/cli"}
+	return []string{"internal/wire", "internal/daemon/server", "internal/ui/cli", "internal/workbench/hub"}
 }
 
 type source struct {

@@ -25,9 +25,10 @@ func innerRooms() []room {
 		{"internal/failpoint", nil, []string{"net", "net/http", "os/exec", "regexp"}, "the shim links it, and it is nothing but in builds that test crashes"},
 		{"internal/workbench/row", []string{"internal/wire"}, pure, "durable nouns are data"},
 		{"internal/workbench/state", []string{"internal/wire"}, pure, "the state table is pure"},
+		{"internal/workbench/rules", []string{"internal/wire", "internal/workbench/row"}, pure, "what is decided unasked is a pure function"},
 		{
 			"internal/workbench/hub",
-			[]string{"internal/wire", "internal/workbench/state", "internal/workbench/row"},
+			[]string{"internal/wire", "internal/workbench/state", "internal/workbench/row", "internal/workbench/rules"},
 			append(pure, "database/sql", "path/filepath", "io"), "the hub's loop touches no disk, process or socket",
 		},
 		{

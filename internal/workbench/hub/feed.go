@@ -23,12 +23,16 @@ type entry struct {
 	job     *job
 	run     *run
 	gone    removal
+
+	approval *approval
 }
 
 type removal struct {
 	session wire.SessionID
 	job     wire.JobRef
 	run     wire.RunHandle
+
+	approval wire.ApprovalID
 }
 
 // mark moves a row to the end of the changes, under a new generation.
@@ -60,6 +64,8 @@ func (f *feed) unlist(e **list.Element) {
 		x.gone.job = x.job.row.Ref()
 	case x.run != nil:
 		x.gone.run = x.run.row.Handle
+	case x.approval != nil:
+		x.gone.approval = x.approval.row.ID
 	}
 	*x = entry{gen: f.gen, removed: true, gone: x.gone}
 	f.changes.MoveToBack(*e)

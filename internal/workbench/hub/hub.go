@@ -67,6 +67,8 @@ type Options struct {
 	DefaultMode func(agent string) string // permission mode of a job that names none
 	Live        func(agent string) bool   // one process of it serves several turns
 	Transport   func(agent string) string // as Run.Transport names it
+	// ApprovalWait is how long a request of an agent waits for the owner; then silence is a no. 0: as long as its turn.
+	ApprovalWait time.Duration
 }
 
 // A Hub is the workbench of one home. Make it with New, then Run it once.

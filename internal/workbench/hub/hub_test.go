@@ -36,6 +36,9 @@ type disk struct {
 	entered  chan struct{} // gets one when Store was entered
 	stores   int
 	starts   uint64
+
+	approvals map[wire.ApprovalID]row.Approval
+	rules     map[string]row.Rule
 }
 
 func newDisk() *disk {
@@ -43,6 +46,7 @@ func newDisk() *disk {
 		sessions: map[wire.SessionID]row.Session{}, convs: map[wire.ConversationID]row.Conversation{},
 		jobs: map[wire.JobID]row.Job{}, runs: map[wire.RunHandle]row.Run{}, prompts: map[wire.JobID]row.Prompt{},
 		results: map[wire.JobID]row.Result{}, entered: make(chan struct{}, 1000),
+		approvals: map[wire.ApprovalID]row.Approval{}, rules: map[string]row.Rule{},
 	}
 }
 
@@ -81,6 +85,15 @@ func (d *disk) Store(ctx context.Context, b row.Batch) error {
 	maps.Copy(d.prompts, b.Prompts)
 	maps.Copy(d.results, b.Results)
 	d.accepted = append(d.accepted, b.Accepted...)
+	for _, a := range b.Approvals {
+		if old, ok := d.approvals[a.ID]; ok && (old.Over() && !a.Over() || old.Digest != nil && *old.Digest != *a.Digest) {
+			panic(fmt.Sprintf("%s: %s became %s, or stands for another text", a.ID, old.State, a.State))
+		}
+		d.approvals[a.ID] = a
+	}
+	for _, r := range b.Rules {
+		d.rules[r.ID] = r
+	}
 	d.counters = b.Counters
 	return nil
 }
@@ -134,7 +147,16 @@ func (d *disk) load() row.Loaded {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.starts++
-	l := row.Loaded{HomeID: "home", Starts: d.starts, Counters: row.Counters{Job: d.counters.Job, Runs: d.counters.Runs, Conversations: maps.Clone(d.counters.Conversations)}, Prompts: map[wire.JobID]row.Prompt{}}
+	l := row.Loaded{HomeID: "home", Starts: d.starts, Counters: d.counters, Prompts: map[wire.JobID]row.Prompt{}}
+	l.Counters.Conversations = maps.Clone(d.counters.Conversations)
+	for _, a := range d.approvals {
+		l.Approvals = append(l.Approvals, a)
+	}
+	for _, r := range d.rules {
+		if !r.Removed {
+			l.Rules = append(l.Rules, r)
+		}
+	}
 	l.Sessions = slices.Collect(maps.Values(d.sessions))
 	l.Conversations = slices.Collect(maps.Values(d.convs))
 	for id, j := range d.jobs {
@@ -177,6 +199,17 @@ func (d *disk) Session(_ context.Context, id wire.SessionID) (row.Session, bool,
 	defer d.mu.Unlock()
 	s, ok := d.sessions[id]
 	return s, ok, nil
+}
+
+func (d *disk) approval(id wire.ApprovalID) row.Approval {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.approvals[id]
+}
+
+func (d *disk) Approval(_ context.Context, id wire.ApprovalID) (row.Approval, bool, error) {
+	a := d.approval(id)
+	return a, a.Num > 0, nil
 }
 
 // crew is a launcher that only remembers.

@@ -42,17 +42,22 @@ type rows struct {
 	prompts  map[wire.JobID]row.Prompt
 	results  map[*job]struct{}
 	accepted []row.Accepted
+
+	approvals map[*approval]struct{}
+	rules     map[string]row.Rule
 }
 
 func newRows() rows {
 	return rows{
 		sessions: map[*session]struct{}{}, convs: map[*conversation]struct{}{}, jobs: map[*job]struct{}{},
 		runs: map[*run]struct{}{}, prompts: map[wire.JobID]row.Prompt{}, results: map[*job]struct{}{},
+		approvals: map[*approval]struct{}{}, rules: map[string]row.Rule{},
 	}
 }
 
 func (r *rows) empty() bool {
-	return len(r.sessions)+len(r.convs)+len(r.jobs)+len(r.runs)+len(r.prompts)+len(r.results)+len(r.accepted) == 0
+	return len(r.sessions)+len(r.convs)+len(r.jobs)+len(r.runs)+len(r.prompts)+len(r.results)+
+		len(r.approvals)+len(r.rules)+len(r.accepted) == 0
 }
 
 // join puts back what an older batch could not store; the newer values of a row are taken anyway.
@@ -64,6 +69,12 @@ func (r *rows) join(old rows) {
 	maps.Copy(r.prompts, old.prompts)
 	maps.Copy(r.results, old.results)
 	r.accepted = append(old.accepted, r.accepted...)
+	maps.Copy(r.approvals, old.approvals)
+	for id, rule := range old.rules {
+		if _, newer := r.rules[id]; !newer {
+			r.rules[id] = rule
+		}
+	}
 }
 
 // pending is what waits for the disk. Batches are numbered; what a batch holds becomes true for others (tickets,
@@ -181,6 +192,10 @@ func (m *model) take(all bool) (row.Batch, bool) {
 	for x := range r.runs {
 		b.Runs = append(b.Runs, x.row)
 	}
+	for a := range r.approvals {
+		b.Approvals = append(b.Approvals, a.row)
+	}
+	b.Rules = slices.Collect(maps.Values(r.rules))
 	for j := range r.results {
 		if b.Results == nil {
 			b.Results = map[wire.JobID]row.Result{}
@@ -313,101 +328,8 @@ func (m *model) close() {
 	for _, r := range m.runs {
 		r.word.stop()
 	}
+	if m.asks.timer != nil {
+		m.asks.timer.Stop()
+	}
 	m.closeWatchers()
-}
-
-// writer is the goroutine between the loop and the journal. While it stores one batch the next one fills, so one flush
-// serves all who wait.
-type writer struct {
-	h   *Hub
-	ctx context.Context
-}
-
-// run stores batches until stop is closed, and then once more all that is left.
-func (w *writer) run(stop <-chan struct{}) error {
-	const first, most = time.Second, 5 * time.Second
-	pause := first
-	var retry <-chan time.Time
-	for {
-		select {
-		case <-stop:
-			return w.last()
-		case <-retry:
-		case <-w.h.work:
-			if retry != nil {
-				continue // until its time
-			}
-		}
-		retry = nil
-		if err := w.all(); err != nil {
-			retry = time.After(pause)
-			pause = min(2*pause, most)
-			continue
-		}
-		pause = first
-	}
-}
-
-func (w *writer) all() error {
-	for {
-		stored, err := w.one(false)
-		if err != nil || !stored {
-			return err
-		}
-	}
-}
-
-func (w *writer) last() error {
-	for {
-		stored, err := w.one(true)
-		if err != nil {
-			return fmt.Errorf("save the last changes: %w", err)
-		}
-		if !stored {
-			return nil
-		}
-	}
-}
-
-// one stores the next batch, if there is one, and then does what rested on it.
-func (w *writer) one(all bool) (stored bool, err error) {
-	var b row.Batch
-	var now []effect
-	var ok bool
-	w.h.do(func() {
-		now, w.h.m.adopt = w.h.m.adopt, nil
-		b, ok = w.h.m.take(all)
-	})
-	w.perform(now)
-	if !ok {
-		return false, nil
-	}
-	err = w.h.o.Journal.Store(w.ctx, b)
-	if err != nil {
-		w.h.o.Log.Error("the ledger cannot be written", "error", err)
-	}
-	w.h.do(func() { now = w.h.m.stored(err) })
-	if err == nil {
-		w.perform(now)
-	}
-	return err == nil, err
-}
-
-// perform calls the launcher. The orders were made in the loop, so they are values.
-func (w *writer) perform(now []effect) {
-	for _, e := range now {
-		var o row.Order
-		var live bool
-		w.h.do(func() {
-			o = row.Order{Run: e.run.row, Conversation: e.run.conv.row, Adopt: e.adopt}
-			live = e.run.row.Live
-		})
-		switch {
-		case !live:
-		case e.launch:
-			w.h.o.Launcher.Launch(o)
-		default:
-			w.h.o.Launcher.Wake(o.Run.Handle)
-		}
-	}
 }

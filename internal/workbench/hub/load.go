@@ -32,6 +32,10 @@ func (f loader) rows(l row.Loaded) {
 	for _, j := range l.Jobs {
 		f.job(j, l.Prompts[j.Job.Job])
 	}
+	for _, a := range l.Approvals {
+		f.approval(a)
+	}
+	m.asks.rules = l.Rules
 	slices.SortFunc(m.queued, byPlace)
 	slices.SortFunc(m.finished, byNumber)
 	slices.SortFunc(m.ended, func(a, b *run) int { return cmp.Compare(a.row.Ended, b.row.Ended) })
@@ -119,4 +123,31 @@ func (j *job) rejoin() {
 	}
 	j.run.current = j
 	j.row.State, j.row.Detail = wire.StateUnknown, text(detailLooking)
+}
+
+// approval brings a question back: the same id, the same deadline. One whose run is gone went with it.
+func (f loader) approval(l row.Approval) {
+	m := f.m
+	a := &approval{m: m, row: l, hidden: l.Digest != nil && *l.Digest != row.Digest(&l.Approval, false)}
+	m.asks.rows[l.ID] = a
+	m.rev = max(m.rev, l.Rev)
+	m.counters.Approvals = max(m.counters.Approvals, l.Num)
+	if l.Over() {
+		m.asks.over = slices.Insert(m.asks.over, 0, a)
+		return
+	}
+	if l.Run != nil {
+		a.run = m.runs[*l.Run]
+	}
+	if l.Kind != wire.ApprovalQuestion && (a.run == nil || !a.run.row.Live) {
+		a.close(row.ClosedVoid)
+		return
+	}
+	if !l.Waits() {
+		return
+	}
+	if l.ExpiresUnixSeconds != wire.NoDeadline {
+		m.asks.expireAt(a)
+	}
+	m.mark(&a.entry, entry{approval: a})
 }

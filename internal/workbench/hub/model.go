@@ -36,6 +36,7 @@ type model struct {
 	scarce   alarm  // set while nothing is started for want of what comes back by itself
 	lack     string // of what
 	idling   alarm  // rings when the longest idle run has been so for too long
+	asks     asks
 
 	rev uint64
 	feed
@@ -97,6 +98,7 @@ func newModel(h *Hub) *model {
 		h: h, sessions: map[wire.SessionID]*session{}, convs: map[wire.ConversationID]*conversation{},
 		jobs: map[wire.JobID]*job{}, runs: map[wire.RunHandle]*run{}, keys: map[string]*job{},
 	}
+	m.asks.m, m.asks.rows = m, map[wire.ApprovalID]*approval{}
 	m.feed.watchers = map[*Watcher]struct{}{}
 	m.pending = newPending(h.do)
 	return m

@@ -99,6 +99,8 @@ func (d *disk) clone() *disk {
 	maps.Copy(n.runs, d.runs)
 	maps.Copy(n.prompts, d.prompts)
 	maps.Copy(n.results, d.results)
+	maps.Copy(n.approvals, d.approvals)
+	maps.Copy(n.rules, d.rules)
 	n.counters, n.starts = d.counters, d.starts
 	return n
 }

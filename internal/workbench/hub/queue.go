@@ -29,6 +29,7 @@ func (y *memory) tell(free uint64) { y.known, y.free = true, free }
 // settle lets the queues go on after whatever happened: jobs whose conversation is free start in the order of their
 // numbers while there is room, and the others say what they wait for.
 func (m *model) settle() {
+	m.asks.arm()
 	if m.requeue {
 		m.requeue = false
 		m.advance()

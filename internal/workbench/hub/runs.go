@@ -126,6 +126,8 @@ func (r *run) kill(p row.Principal) {
 		j.note(m.now(), "owner", fmt.Sprintf("%s asked through %s to stop %s", orNobody(p.Who), orNobody(p.Way), r.row.Handle))
 		j.touch()
 		j.accept("kill", "")
+		r.closeAsks(row.ClosedCancelled)
+		r.weigh(m.now(), "it is being stopped")
 		if j.assigned > m.committed && !r.launched {
 			j.withdraw("cancelled before it started")
 		}
@@ -149,6 +151,7 @@ func (r *run) wishes() (w row.Wishes) {
 	m := r.m
 	w.Stop = r.row.Stop && r.stop <= m.committed
 	w.Close, w.Tell = r.closing, r.asksToTell()
+	w.Answers = r.answers()
 	j := r.current
 	if j == nil || j.assigned > m.committed {
 		return w
@@ -221,13 +224,15 @@ func (r *run) seen(l row.Life, fact string) {
 	if r.row.State != wire.StateUnknown {
 		return
 	}
+	first, _ := r.waiting()
+	asks := first != nil
 	e := state.Seen
 	switch {
 	case r.current == nil:
 		e = state.Idle
 	case r.before == wire.StateStarting:
 		e = state.Start
-	case r.before == wire.StateAwaitingInput:
+	case asks:
 		e = state.Ask
 	}
 	r.row.Detail = nil
@@ -239,6 +244,7 @@ func (r *run) seen(l row.Life, fact string) {
 			j.row.Detail = text("is being cancelled")
 		}
 		j.touch()
+		r.weigh(l.At, "the agent asks")
 	}
 }
 
@@ -261,6 +267,7 @@ func (r *run) gone(l row.Life) {
 	if e.detail == "" {
 		e.detail = missing(l)
 	}
+	r.closeAsks(row.ClosedVoid)
 	j, left := r.current, r.between(l)
 	switch {
 	case left && j != nil && !j.row.Cancelled:

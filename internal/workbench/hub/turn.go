@@ -245,6 +245,10 @@ func (r *run) apply(s row.Step) {
 		r.reports(s)
 	case row.StepSteerSent, row.StepSteered, row.StepSteerRefused:
 		r.steered(s)
+	case row.StepApprovalAsked:
+		r.asked(j, s)
+	case row.StepApprovalClosed:
+		r.closed(s)
 	case row.StepTurnEnded:
 		if j == nil || s.End == nil {
 			m.h.o.Log.Warn("end of a turn that does not run", "run", r.row.Handle, "turn", s.Turn)
@@ -281,6 +285,9 @@ func (r *run) works(j *job, e state.Event, s row.Step, fact string) {
 }
 
 func (r *run) activity(j *job, s row.Step) {
+	if j.row.State == wire.StateAwaitingInput { // what it asks is what a person has to know
+		return
+	}
 	retry := s.Kind == row.StepRetry
 	if s.Detail == "" && j.retrying && !retry { // it still tries: only what it does next tells that it got through
 		if j.row.State == wire.StateUnknown {
@@ -332,6 +339,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 	if e.Detail == "" && e.State != wire.StateCompleted {
 		e.Detail = firstLine(e.Error)
 	}
+	r.closeAsks(row.ClosedVoid)
 	j.usage(e)
 	oneTurn := r.row.Transport == wire.TransportCLI
 	j.end(ending{e.State, e.Class, e.Detail, &row.Result{Reply: e.Reply, Error: e.Error}, oneTurn}, s.At, "agent")

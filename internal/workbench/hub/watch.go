@@ -51,9 +51,12 @@ func (m *model) snapshot() *wire.Snapshot {
 			s.Jobs = append(s.Jobs, x.job.row.Job)
 		case x.run != nil:
 			s.Runs = append(s.Runs, x.run.row.Run)
+		case x.approval != nil:
+			s.Approvals = append(s.Approvals, x.approval.row.Shown())
 		}
 	}
 	sortRows(s.Sessions, s.Jobs, s.Runs)
+	sortApprovals(s.Approvals)
 	return s
 }
 
@@ -66,6 +69,13 @@ func sortRows(sessions []wire.Session, jobs []wire.Job, runs []wire.Run) {
 			return c
 		}
 		return cmp.Compare(b.Handle, a.Handle)
+	})
+}
+
+// sortApprovals puts the oldest question first.
+func sortApprovals(all []wire.Approval) {
+	slices.SortFunc(all, func(a, b wire.Approval) int {
+		return cmp.Or(cmp.Compare(a.SinceUnixSeconds, b.SinceUnixSeconds), cmp.Compare(a.ID, b.ID))
 	})
 }
 
@@ -124,6 +134,7 @@ func (m *model) since(after uint64) wire.WorkbenchDelta {
 		addChange(&d, e)
 	}
 	sortRows(d.Sessions, d.Jobs, d.Runs)
+	sortApprovals(d.Approvals)
 	if m.storageGen > after {
 		d.Storage = new(m.storage)
 	}
@@ -140,6 +151,8 @@ func addChange(d *wire.WorkbenchDelta, e *list.Element) {
 		d.Jobs = append(d.Jobs, x.job.row.Job)
 	case x.run != nil:
 		d.Runs = append(d.Runs, x.run.row.Run)
+	case x.approval != nil:
+		d.Approvals = append(d.Approvals, x.approval.row.Shown())
 	case x.gone.session != "":
 		back := func(s wire.Session) bool { return s.ID == x.gone.session }
 		if !slices.ContainsFunc(d.Sessions, back) {
@@ -149,5 +162,7 @@ func addChange(d *wire.WorkbenchDelta, e *list.Element) {
 		d.Removed.Jobs = append(d.Removed.Jobs, x.gone.job)
 	case x.gone.run != "":
 		d.Removed.Runs = append(d.Removed.Runs, x.gone.run)
+	case x.gone.approval != "":
+		d.Removed.Approvals = append(d.Removed.Approvals, x.gone.approval)
 	}
 }

@@ -17,6 +17,7 @@ type view struct {
 	jobs  map[wire.JobRef]wire.Job
 	runs  map[wire.RunHandle]wire.Run
 	sess  map[wire.SessionID]wire.Session
+	asks  map[wire.ApprovalID]wire.Approval
 }
 
 // pull takes what is new, and reports whether anything was.
@@ -24,6 +25,7 @@ func (v *view) pull(w *hub.Watcher, epoch string) (full, news bool) {
 	d, full, gen := w.Next(v.epoch, v.gen)
 	if full {
 		v.jobs, v.runs, v.sess = map[wire.JobRef]wire.Job{}, map[wire.RunHandle]wire.Run{}, map[wire.SessionID]wire.Session{}
+		v.asks = map[wire.ApprovalID]wire.Approval{}
 	}
 	news = gen != v.gen
 	v.epoch, v.gen = epoch, gen
@@ -35,6 +37,12 @@ func (v *view) pull(w *hub.Watcher, epoch string) (full, news bool) {
 	}
 	for _, r := range d.Runs {
 		v.runs[r.Handle] = r
+	}
+	for _, a := range d.Approvals {
+		v.asks[a.ID] = a
+	}
+	for _, id := range d.Removed.Approvals {
+		delete(v.asks, id)
 	}
 	for _, id := range d.Removed.Jobs {
 		delete(v.jobs, id)
@@ -50,7 +58,10 @@ func (v *view) pull(w *hub.Watcher, epoch string) (full, news bool) {
 
 // same compares the view with the snapshot of now.
 func (v *view) same(s *wire.Snapshot) string {
-	want := &view{epoch: s.Epoch, gen: s.Generation, jobs: map[wire.JobRef]wire.Job{}, runs: map[wire.RunHandle]wire.Run{}, sess: map[wire.SessionID]wire.Session{}}
+	want := &view{epoch: s.Epoch, gen: s.Generation, jobs: map[wire.JobRef]wire.Job{}, runs: map[wire.RunHandle]wire.Run{}, sess: map[wire.SessionID]wire.Session{}, asks: map[wire.ApprovalID]wire.Approval{}}
+	for _, a := range s.Approvals {
+		want.asks[a.ID] = a
+	}
 	for _, j := range s.Jobs {
 		want.jobs[j.Ref()] = j
 	}

@@ -24,7 +24,11 @@ type acceptedLine struct {
 	What   string  `json:"what"`
 	Job    row.Job `json:"job"`
 	Prompt string  `json:"prompt,omitempty"`
-	Sum    string  `json:"c,omitempty"`
+
+	Approval *row.Approval `json:"approval,omitempty"`
+	Rule     *row.Rule     `json:"rule,omitempty"`
+
+	Sum string `json:"c,omitempty"`
 }
 
 // accepted is accepted.jsonl, open for appending. Lines are not flushed: the database is. A line that the disk cut is
@@ -90,7 +94,7 @@ func (a *accepted) append(all []row.Accepted) error {
 }
 
 func acceptedText(a row.Accepted) (string, error) {
-	line, err := encode(acceptedLine{AtMs: a.At.UnixMilli(), What: a.What, Job: a.Job, Prompt: a.Prompt})
+	line, err := encode(acceptedLine{AtMs: a.At.UnixMilli(), What: a.What, Job: a.Job, Prompt: a.Prompt, Approval: a.Approval, Rule: a.Rule})
 	if err != nil {
 		return "", err
 	}
@@ -146,5 +150,5 @@ func parseAccepted(line []byte) (row.Accepted, error) {
 	if fmt.Sprintf("%s,\"c\":\"%08x\"}", body, sum(body)) != string(line) {
 		return row.Accepted{}, errors.New("its checksum does not match")
 	}
-	return row.Accepted{At: timeOf(l.AtMs), What: l.What, Job: l.Job, Prompt: l.Prompt}, nil
+	return row.Accepted{At: timeOf(l.AtMs), What: l.What, Job: l.Job, Prompt: l.Prompt, Approval: l.Approval, Rule: l.Rule}, nil
 }

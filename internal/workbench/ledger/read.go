@@ -132,6 +132,30 @@ func (r reads) recent(ctx context.Context, l *row.Loaded) (err error) {
 	return nil
 }
 
+// questions are the approvals that are not over with the newest that are, and the rules.
+func (r reads) questions(ctx context.Context, l *row.Loaded) (err error) {
+	if l.Approvals, err = many[row.Approval](ctx, r.db, "open approvals", openApprovals); err != nil {
+		return err
+	}
+	over, err := many[row.Approval](ctx, r.db, "approvals", overApprovals, maxOver)
+	if err != nil {
+		return err
+	}
+	l.Approvals = append(l.Approvals, over...)
+	l.Rules, err = many[row.Rule](ctx, r.db, "rules", heldRules)
+	return err
+}
+
+// maxOver is how many approvals that are over a start brings back: those that somebody may still try to answer.
+const maxOver = 200
+
+func (r reads) approvals(ctx context.Context, before uint64, limit int) ([]row.Approval, error) {
+	if before == 0 || before > math.MaxInt64 {
+		before = math.MaxInt64
+	}
+	return many[row.Approval](ctx, r.db, "approvals", listedApprovals, int64(before), max(limit, 0))
+}
+
 // around adds the conversations and sessions that the jobs and runs name.
 func (r reads) around(ctx context.Context, l *row.Loaded) (err error) {
 	convs := map[wire.ConversationID]bool{}
@@ -166,7 +190,7 @@ func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
 	if err := r.recent(ctx, &l); err != nil {
 		return l, plain("load the ledger", err)
 	}
-	if err := r.around(ctx, &l); err != nil {
+	if err := errors.Join(r.around(ctx, &l), r.questions(ctx, &l)); err != nil {
 		return l, plain("load the ledger", err)
 	}
 	err := scanAll(ctx, s.db, func(scan func(...any) error) error {

@@ -86,6 +86,24 @@ func (s *Store) Jobs(ctx context.Context, beforeNum uint64, limit int) ([]row.Jo
 	return r.jobs(ctx, beforeNum, limit)
 }
 
+// Approval returns a question of any state; false when there is none of that name.
+func (s *Store) Approval(ctx context.Context, id wire.ApprovalID) (row.Approval, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Approval{}, false, err
+	}
+	return one[row.Approval](ctx, r.db, "approval", getApproval, string(id))
+}
+
+// Approvals returns at most limit questions with a number below beforeNum (0: from the newest), newest first.
+func (s *Store) Approvals(ctx context.Context, beforeNum uint64, limit int) ([]row.Approval, error) {
+	r, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	return r.approvals(ctx, beforeNum, limit)
+}
+
 // Result returns what a finished job left, whole; false when it left nothing or is not finished.
 func (s *Store) Result(ctx context.Context, id wire.JobID) (row.Result, bool, error) {
 	r, err := s.reader()

@@ -22,8 +22,12 @@ func timeOf(ms int64) time.Time { return time.UnixMilli(ms) }
 // A Reader reads a ledger without changing it, while a daemon writes it or none runs. What a daemon that died did not
 // commit is not in it: live states are those of the last commit.
 type Reader struct {
-	r reads
+	r    reads
+	step int // of the tables in the file, which an older build may have made
 }
+
+// approvalStep is the additive step that has approvals.
+const approvalStep = 2
 
 // OpenReader opens a home's ledger for reading. A home without one is fs.ErrNotExist, a newer one a *NewerLayoutError.
 func OpenReader(ctx context.Context, h *home.Home) (*Reader, error) {
@@ -58,7 +62,11 @@ func openReader(ctx context.Context, dsn string) (*Reader, error) {
 	if err := layoutOf(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Reader{reads{db}}, nil
+	r := &Reader{r: reads{db}}
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&r.step); err != nil {
+		return nil, errors.Join(plain("look at the ledger", err), db.Close())
+	}
+	return r, nil
 }
 
 // Close gives the database back.
@@ -84,6 +92,16 @@ func (r *Reader) Snapshot(ctx context.Context) (wire.Snapshot, error) {
 	}
 	for i := range l.Runs {
 		out.Runs = append(out.Runs, l.Runs[i].Run)
+	}
+	if r.step >= approvalStep {
+		if err := r.r.questions(ctx, &l); err != nil {
+			return out, plain("read the ledger", err)
+		}
+	}
+	for i := range l.Approvals {
+		if l.Approvals[i].Waits() {
+			out.Approvals = append(out.Approvals, l.Approvals[i].Shown())
+		}
 	}
 	slices.SortFunc(out.Sessions, func(a, b wire.Session) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(out.Jobs, func(a, b wire.Job) int { return cmp.Compare(b.Job.Number(), a.Job.Number()) })

@@ -22,6 +22,12 @@ func (s *Store) salvage() error {
 		case err != nil:
 			return err
 		}
+		if a.Approval != nil {
+			s.counters.Approvals = max(s.counters.Approvals, a.Approval.Num)
+		}
+		if a.Rule != nil {
+			s.counters.Rules = max(s.counters.Rules, a.Rule.Num)
+		}
 		last = max(last, a.Job.Num)
 		s.starts = max(s.starts, a.Job.Rev>>32)
 		if s.id == "" {

@@ -1,6 +1,6 @@
 package ledger
 
-// schema is layout 1, step 1. Columns beside body hold only what is looked for; the rest of a row is its JSON. The
+// schema is layout 1, step 2, which added approvals and rules. Columns beside body hold only what is looked for; the rest of a row is its JSON. The
 // partial indexes make a start cost what is live, not what was ever done.
 const schema = `
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -18,6 +18,9 @@ CREATE TABLE IF NOT EXISTS run (
 	handle TEXT PRIMARY KEY, conversation TEXT NOT NULL, live INTEGER NOT NULL, ended INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS run_live ON run(handle) WHERE live = 1;
 CREATE INDEX IF NOT EXISTS run_ended ON run(ended, handle) WHERE live = 0;
+CREATE TABLE IF NOT EXISTS approval (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, over INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS approval_open ON approval(num) WHERE over = 0;
+CREATE TABLE IF NOT EXISTS rule (num INTEGER PRIMARY KEY, removed INTEGER NOT NULL, body TEXT NOT NULL);
 `
 
 const (
@@ -30,6 +33,8 @@ const (
 	putResult = `INSERT INTO result(num, reply, error) VALUES(?1, ?2, ?3) ON CONFLICT(num) DO UPDATE SET reply = ?2, error = ?3`
 	putRun    = `INSERT INTO run(handle, conversation, live, ended, body) VALUES(?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT(handle) DO UPDATE SET conversation = ?2, live = ?3, ended = ?4, body = ?5`
+	putApproval = `INSERT INTO approval(num, id, over, body) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(num) DO UPDATE SET id = ?2, over = ?3, body = ?4`
+	putRule     = `INSERT INTO rule(num, removed, body) VALUES(?1, ?2, ?3) ON CONFLICT(num) DO UPDATE SET removed = ?2, body = ?3`
 )
 
 const (
@@ -47,4 +52,9 @@ const (
 	namedConversations = `SELECT body FROM conversation WHERE id IN (SELECT value FROM json_each(?1))`
 	namedSessions      = `SELECT body FROM session WHERE id IN (SELECT value FROM json_each(?1))`
 	openPrompts        = `SELECT job.num, prompt.body FROM job JOIN prompt ON prompt.num = job.num WHERE job.open = 1`
+	getApproval        = `SELECT body FROM approval WHERE id = ?1`
+	openApprovals      = `SELECT body FROM approval WHERE over = 0 ORDER BY num`
+	overApprovals      = `SELECT body FROM approval WHERE over = 1 ORDER BY num DESC LIMIT ?1`
+	listedApprovals    = `SELECT body FROM approval WHERE num < ?1 ORDER BY num DESC LIMIT ?2`
+	heldRules          = `SELECT body FROM rule WHERE removed = 0 ORDER BY num`
 )

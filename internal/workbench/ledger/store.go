@@ -19,13 +19,14 @@ import (
 
 // statements are prepared once for the writer's connection.
 type statements struct {
-	meta, session, conversation, job, prompt, result, run *sql.Stmt
+	meta, session, conversation, job, prompt, result, run, approval, rule *sql.Stmt
 }
 
 func (p *statements) all() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
 		&p.meta: putMeta, &p.session: putSession, &p.conversation: putConversation, &p.job: putJob,
 		&p.prompt: putPrompt, &p.result: putResult, &p.run: putRun,
+		&p.approval: putApproval, &p.rule: putRule,
 	}
 }
 
@@ -169,6 +170,13 @@ func (w *batchWriter) rows(s *statements, b row.Batch) {
 	for i := range b.Runs {
 		r := &b.Runs[i]
 		w.put(s.run, string(r.Handle), optional(r.Conversation), flag(r.Live), int64(r.Ended), w.encode(r))
+	}
+	for i := range b.Approvals {
+		a := &b.Approvals[i]
+		w.put(s.approval, int64(a.Num), string(a.ID), flag(a.Over()), w.encode(a))
+	}
+	for i := range b.Rules {
+		w.put(s.rule, int64(b.Rules[i].Num), flag(b.Rules[i].Removed), w.encode(&b.Rules[i]))
 	}
 }
 

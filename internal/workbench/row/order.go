@@ -15,11 +15,12 @@ type Order struct {
 
 // Wishes is what the owner wants of one run and what is committed. It is a value: asked again after every fold.
 type Wishes struct {
-	Turn   *TurnWish   // the turn that should run or runs; nil for none
-	Steers []SteerWish // for that turn, in their order
-	Cancel uint32      // the turn that should be cancelled; 0 for none
-	Stop   bool        // the stop ladder should be run at once
-	Close  bool        // the process should leave once it is idle
+	Turn    *TurnWish   // the turn that should run or runs; nil for none
+	Steers  []SteerWish // for that turn, in their order
+	Answers []Answer    // that are not known to have reached the agent, in the order of asking
+	Cancel  uint32      // the turn that should be cancelled; 0 for none
+	Stop    bool        // the stop ladder should be run at once
+	Close   bool        // the process should leave once it is idle
 	// Tell asks for LifeCaughtUp: something is decided by what was not written, which only who writes knows.
 	Tell bool
 }
@@ -30,6 +31,15 @@ type SteerWish struct {
 	Turn    uint32
 	Text    string // masked
 	Private bool   // the original is in private/<job>
+}
+
+// An Answer is what was decided on a request of the agent.
+type Answer struct {
+	ID       wire.ApprovalID
+	Request  string // the agent's own id of it
+	Approved bool
+	By       string // who decided, as the log says it: owner or policy
+	Reason   string
 }
 
 // A TurnWish is a prompt to be served as a turn of the run's conversation.
@@ -51,16 +61,18 @@ type StepKind uint8
 
 // The steps that a fold reports to the hub, in the order of the spool.
 const (
-	StepReady        StepKind = iota + 1 // the agent can take turns
-	StepSession                          // Vendor is the agent's own session id
-	StepTurnStarted                      // the prompt of Turn was taken
-	StepActivity                         // a sign of life; Detail is its line
-	StepRetry                            // the agent tries something again: Detail and Class say what
-	StepTurnEnded                        // End
-	StepOffer                            // Steers: whether a running turn takes prompts; Model: in force, as far as it was said
-	StepSteerSent                        // the steer Job is in the spool
-	StepSteered                          // the running turn took the steer Job
-	StepSteerRefused                     // it did not take the steer Job: Detail says why
+	StepReady          StepKind = iota + 1 // the agent can take turns
+	StepSession                            // Vendor is the agent's own session id
+	StepTurnStarted                        // the prompt of Turn was taken
+	StepActivity                           // a sign of life; Detail is its line
+	StepRetry                              // the agent tries something again: Detail and Class say what
+	StepTurnEnded                          // End
+	StepOffer                              // Steers: whether a running turn takes prompts; Model: in force, as far as it was said
+	StepSteerSent                          // the steer Job is in the spool
+	StepSteered                            // the running turn took the steer Job
+	StepSteerRefused                       // it did not take the steer Job: Detail says why
+	StepApprovalAsked                      // Asked, which waits from here on
+	StepApprovalClosed                     // Closed and its Status
 )
 
 // A Step is one thing that a run's fold learnt, already masked.
@@ -76,7 +88,34 @@ type Step struct {
 	Steers bool
 	Model  string
 	End    *End
+	Asked  *Asked
+	Closed wire.ApprovalID
+	Status string // of Closed: answered, cancelled or void
 }
+
+// An Asked is a request of the agent that waits for the owner, masked and whole up to MaxApprovalText.
+type Asked struct {
+	ID       wire.ApprovalID
+	Request  string // the agent's own id of it
+	Name     string
+	Risk     string
+	Cwd      string // empty for the run's
+	Summary  string
+	Tool     string
+	Command  string
+	Paths    []string
+	Diff     string
+	Options  []wire.ApprovalOption
+	Warnings []string // what to look at twice
+	Hidden   bool     // a text is not as the agent wrote it: masked or cut
+}
+
+// The ways in which a request of an agent closes, as Step.Status has them.
+const (
+	ClosedAnswered  = "answered"
+	ClosedCancelled = "cancelled"
+	ClosedVoid      = "void"
+)
 
 // An End is how a turn ended: State is final and, with its reply, becomes visible in one step.
 type End struct {

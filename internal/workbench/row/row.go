@@ -110,13 +110,16 @@ type Batch struct {
 	Runs          []Run
 	Prompts       map[wire.JobID]Prompt // of jobs that are new in this batch, or whose prompt is
 	Results       map[wire.JobID]Result
+	Approvals     []Approval
+	Rules         []Rule
 	Counters      Counters
 	Accepted      []Accepted // what the owner asked for, for accepted.jsonl
 }
 
 // Empty reports whether nothing would be written.
 func (b *Batch) Empty() bool {
-	return len(b.Sessions)+len(b.Conversations)+len(b.Jobs)+len(b.Runs)+len(b.Prompts)+len(b.Results)+len(b.Accepted) == 0
+	return len(b.Sessions)+len(b.Conversations)+len(b.Jobs)+len(b.Runs)+len(b.Prompts)+len(b.Results)+
+		len(b.Approvals)+len(b.Rules)+len(b.Accepted) == 0
 }
 
 // Counters are drawn once per home and never used again.
@@ -124,16 +127,21 @@ type Counters struct {
 	Job           uint64            `json:"job"`           // last number given
 	Runs          uint64            `json:"runs"`          // last number given; a handle's digits are made from it
 	Conversations map[string]uint64 `json:"conversations"` // last number given, by agent
+	Approvals     uint64            `json:"approvals,omitzero"`
+	Rules         uint64            `json:"rules,omitzero"`
 }
 
 // An Accepted is one wish of the owner as accepted.jsonl keeps it.
 type Accepted struct {
 	At     time.Time
-	What   string // "start", "send", "steer", "edit", "move", "pause", "go-on", "cancel", "dismiss", "kill"
+	What   string // "start", "send", "steer", "edit", "move", "pause", "go-on", "cancel", "dismiss", "kill", "answer", "rule"
 	Job    Job    // empty for what concerns a conversation
 	Prompt string // of start, send, steer and edit
 
 	Conversation *Conversation // of pause and go-on
+	// Of an answer the question as it stands then, and of a rule the rule.
+	Approval *Approval
+	Rule     *Rule
 }
 
 // Loaded is what a start of the daemon finds: all that is live or unfinished, what ended lately, and the counters.
@@ -147,4 +155,6 @@ type Loaded struct {
 	Jobs          []Job                 // unfinished ones and the newest 200 finished
 	Runs          []Run                 // live ones and the newest 200 ended
 	Prompts       map[wire.JobID]Prompt // of unfinished jobs
+	Approvals     []Approval            // that are not over, and the newest 200 that are
+	Rules         []Rule                // that were not removed
 }
