@@ -88,6 +88,14 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureStop
 	case wire.DaemonRestart:
 		need = wire.FeatureRestart
+	case wire.WorkbenchCancel:
+		if cmd.Waiting {
+			need, what = wire.FeatureQueue, "taking prompts out of the queue"
+		}
+	case wire.JobPrompt, wire.JobEdit, wire.JobMove, wire.ConversationPause, wire.ConversationResume:
+		need = wire.FeatureQueue
+	case wire.WorkbenchRetry, wire.WorkbenchFork:
+		need = wire.FeatureFollow
 	case wire.WorkbenchWatch, wire.RunLogWatch, wire.AttachWatch:
 		need = wire.FeatureWatch
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"scv/internal/agent"
 	"scv/internal/agent/claude"
@@ -84,7 +85,7 @@ func (k *kinds) transport(name string) string { return string(k.known[name].kind
 func limits(c *config.Config) hub.Limits {
 	return hub.Limits{
 		Running: c.Limits.Running, Unfinished: c.Limits.Unfinished, MemoryFloor: uint64(max(c.Limits.MemoryFloorMB, 0)) << 20,
-		FinishedListed: wire.MaxFinishedJobs, EndedListed: wire.MaxEndedRuns,
+		Idle: time.Duration(c.Limits.IdleMinutes) * time.Minute, FinishedListed: wire.MaxFinishedJobs, EndedListed: wire.MaxEndedRuns,
 	}
 }
 

@@ -117,6 +117,10 @@ const (
 	// FeatureApprovals: the actions approvals_page, approval_rules, approval_rule_add, approval_rule_remove and
 	// approval_test, and reason, equal and remember of workbench_approve.
 	FeatureApprovals = "approvals"
+	// FeatureQueue: job_prompt, job_edit, job_move, conversation_pause and conversation_resume.
+	FeatureQueue = "queue"
+	// FeatureFollow: workbench_retry and workbench_fork.
+	FeatureFollow = "follow"
 	// FeatureTail: tail of run_log.
 	FeatureTail = "tail"
 )

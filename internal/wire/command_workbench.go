@@ -68,7 +68,8 @@ type WorkbenchSend struct {
 type WorkbenchCancel struct {
 	Session SessionID `json:"session"`
 	Job     JobID     `json:"job"`
-	Key     string    `json:"key,omitempty" need:"K"` // ours
+	Waiting bool      `json:"waiting,omitzero" need:"K"` // only while it is queued (ours)
+	Key     string    `json:"key,omitempty" need:"K"`    // ours
 }
 
 // WorkbenchApprove answers an approval.

@@ -150,7 +150,8 @@ var (
 			ApprovalsPage{}, ApprovalRules{}, ApprovalRuleAdd{}, ApprovalRuleRemove{}, ApprovalTest{},
 			WorkbenchApprove{}, WorkbenchResume{}, WorkbenchDismiss{}, WorktreeRemove{}, AttachCommand{}, AttachIO{},
 			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, Why{}, DaemonStop{},
-			JobsPage{}, DaemonRestart{})
+			JobsPage{}, DaemonRestart{}, JobPrompt{}, JobEdit{}, JobMove{}, ConversationPause{}, ConversationResume{},
+			WorkbenchRetry{}, WorkbenchFork{})
 	})
 )
 

@@ -29,6 +29,8 @@ type DaemonStatus struct {
 	ApprovalRules *List[ApprovalRule] `json:"approval_rules,omitzero" need:"O"`
 	// ApprovalTest answers the action approval_test (ours).
 	ApprovalTest *ApprovalVerdict `json:"approval_test,omitzero" need:"O"`
+	// Prompt answers the action job_prompt (ours).
+	Prompt *PromptText `json:"prompt,omitzero" need:"O"`
 	// Delivery says what became of a prompt of workbench_send (ours).
 	Delivery *Delivery `json:"delivery,omitzero" need:"O"`
 	// Home is the id of this home (ours); full base only.

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"scv/internal/agent"
@@ -94,9 +95,10 @@ func (d *liveDialect) line(line []byte) []agent.Fact {
 	}
 	d.state.Spoke = true
 	if e.Type == Hello {
-		return append(d.state.Hello(), d.state.Named(e.Session)...)
+		offer := agent.Fact{Kind: agent.FactOffer, Offer: &agent.Offer{Steer: true}}
+		return slices.Concat([]agent.Fact{offer}, d.state.Hello(), d.state.Named(e.Session))
 	}
-	if !d.state.Active { // a late word of a turn that is over
+	if !d.state.Active && e.Type != Unsteered { // a late word of a turn that is over // a late word of a turn that is over
 		return nil
 	}
 	if facts, ok := d.asks(e); ok {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
@@ -38,6 +39,7 @@ type journal struct {
 	mu      sync.Mutex
 	jobs    map[wire.JobID]row.Job
 	results map[wire.JobID]row.Result
+	prompts map[wire.JobID]row.Prompt
 }
 
 func (j *journal) Store(_ context.Context, b row.Batch) error {
@@ -47,6 +49,7 @@ func (j *journal) Store(_ context.Context, b row.Batch) error {
 		j.jobs[r.Job.Job] = r
 	}
 	maps.Copy(j.results, b.Results)
+	maps.Copy(j.prompts, b.Prompts)
 	return nil
 }
 
@@ -68,6 +71,28 @@ func (j *journal) Jobs(_ context.Context, before uint64, limit int) ([]row.Job, 
 	}
 	slices.SortFunc(out, func(a, b row.Job) int { return int(b.Num) - int(a.Num) })
 	return out[:min(limit, len(out))], nil
+}
+
+func (j *journal) Prompt(_ context.Context, id wire.JobID) (string, bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	p, ok := j.prompts[id]
+	return p.Text, ok, nil
+}
+
+func (j *journal) Original(id wire.JobID) (string, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p := j.prompts[id]; p.Original != "" {
+		return p.Original, nil
+	}
+	return "", fs.ErrNotExist
+}
+
+func (j *journal) Thread(_ context.Context, c wire.ConversationID, upTo wire.JobID, limit int) ([]row.Job, error) {
+	all, err := j.Jobs(context.TODO(), upTo.Number()+1, 1000)
+	all = slices.DeleteFunc(all, func(r row.Job) bool { return r.Conversation == nil || *r.Conversation != c })
+	return all[:min(limit, len(all))], err
 }
 
 func (j *journal) Result(_ context.Context, id wire.JobID) (row.Result, bool, error) {
@@ -154,7 +179,7 @@ func newBench(t *testing.T, s setup) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{
-		t: t, home: h, journal: &journal{jobs: map[wire.JobID]row.Job{}, results: map[wire.JobID]row.Result{}},
+		t: t, home: h, journal: &journal{jobs: map[wire.JobID]row.Job{}, results: map[wire.JobID]row.Result{}, prompts: map[wire.JobID]row.Prompt{}},
 		orders: make(chan row.Order, 100), wakes: make(chan wire.RunHandle, 100), notify: runlog.NewNotifier(), socket: filepath.Join(dir, "s"), log: newSyncBuffer(),
 		dir: filepath.Join(dir, "work"), stopped: make(chan bool, 1),
 	}

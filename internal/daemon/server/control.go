@@ -79,6 +79,22 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return r.workbenchCancel(cmd)
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
+	case wire.JobPrompt:
+		return r.jobPrompt(cmd)
+	case wire.JobEdit:
+		return intake{r}.jobEdit(cmd)
+	case wire.JobMove:
+		return r.jobMove(cmd)
+	case wire.ConversationPause:
+		return r.conversationPause(cmd)
+	case wire.ConversationResume:
+		return r.conversationResume(cmd)
+	case wire.WorkbenchResume:
+		return follower{r}.workbenchResume(cmd)
+	case wire.WorkbenchRetry:
+		return follower{r}.workbenchRetry(cmd)
+	case wire.WorkbenchFork:
+		return follower{r}.workbenchFork(cmd)
 	case wire.RunLogCommand:
 		return logReader{r}.runLog(cmd)
 	case wire.JobResultCommand:

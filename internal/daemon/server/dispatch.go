@@ -16,6 +16,7 @@ func features() []string {
 		wire.FeatureWatch, wire.FeatureKey, wire.FeatureReason, wire.FeatureWhy, wire.FeatureResultPage,
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
 		wire.FeatureRestart,
+		wire.FeatureQueue, wire.FeatureFollow,
 	}
 }
 

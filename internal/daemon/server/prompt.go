@@ -23,10 +23,16 @@ func (r intake) prompt(text string) (row.Prompt, string, error) {
 	case strings.ContainsRune(text, 0):
 		return row.Prompt{}, "", wire.Refuse(wire.ReasonInvalid, "take it out", "the prompt holds a NUL byte, which no agent can be given")
 	}
+	out := r.masked(text)
+	return out, plain.FirstLine(out.Text, wire.MaxTaskRunes), nil
+}
+
+// masked is a prompt with its original beside it when masking changed something.
+func (r *request) masked(text string) row.Prompt {
 	masked, changed := r.Mask().Changed(text)
 	out := row.Prompt{Text: masked}
 	if changed {
 		out.Original = text
 	}
-	return out, plain.FirstLine(masked, wire.MaxTaskRunes), nil
+	return out
 }

@@ -12,6 +12,11 @@ type Records interface {
 	Job(ctx context.Context, session wire.SessionID, job wire.JobID) (row.Job, bool, error)
 	Jobs(ctx context.Context, beforeNum uint64, limit int) ([]row.Job, error)
 	Result(ctx context.Context, job wire.JobID) (row.Result, bool, error)
+	// Prompt is a job's prompt, masked and whole; Original is the unmasked one where masking changed it.
+	Prompt(ctx context.Context, job wire.JobID) (string, bool, error)
+	Original(job wire.JobID) (string, error)
+	// Thread is what a conversation said up to a job, newest first.
+	Thread(ctx context.Context, conversation wire.ConversationID, upTo wire.JobID, limit int) ([]row.Job, error)
 }
 
 // job finds a job where it is: in the hub while it is live or recent, else in the ledger. A dismissed one is gone.

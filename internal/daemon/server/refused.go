@@ -38,8 +38,6 @@ func notOffered(cmd wire.Command) error {
 			Message: "no approval waits under that id: this release does not relay questions of agents",
 			Hint:    "start jobs with a mode that fits: scv jobs start --mode",
 		}
-	case wire.WorkbenchResume:
-		message, hint = "this release cannot resume a job", "send a further prompt to its conversation: scv jobs send"
 	case wire.WorktreeRemove:
 		message = "this release makes no worktrees, so there is none to remove"
 	case wire.AttachCommand, wire.AttachIO, wire.AttachDetach, wire.AttachEnd, wire.AttachWatch:

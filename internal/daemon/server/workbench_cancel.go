@@ -11,6 +11,9 @@ func (r *request) workbenchCancel(cmd wire.WorkbenchCancel) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if cmd.Waiting {
+		return r.noted(r.Hub.Jobs().Drop(cmd.Session, cmd.Job, r.principal()))
+	}
 	return r.noted(r.Hub.Jobs().Cancel(ref, r.principal()))
 }
 

@@ -50,17 +50,7 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if req.Prompt, req.Task, err = r.prompt(cmd.Prompt); err != nil {
 		return answer{}, err
 	}
-	accepted, ticket, err := r.Hub.Jobs().Start(req)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := ticket.Wait(r.ctx); err != nil {
-		return answer{}, err
-	}
-	st := r.light()
-	st.Delivery = &accepted.Delivery
-	st.WorkbenchJob, st.WorkbenchNote = &accepted.Ref, &accepted.Note
-	return answer{status: st, snapshot: r.Hub.Snapshot()}, nil
+	return r.accepted(r.Hub.Jobs().Start(req))
 }
 
 // mode is the permission mode that the job names, else the configured one.

@@ -53,6 +53,7 @@ type AgentConfig struct {
 type Limits struct {
 	Running       int // turns at once; more wait as queued
 	Unfinished    int // jobs of a home that are not final; more are refused
+	IdleMinutes   int // a live agent without a turn for so long is closed; the next prompt starts it again
 	MemoryFloorMB int // MiB of memory that must be free before another run starts; 0 turns the check off
 }
 

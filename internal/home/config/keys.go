@@ -41,6 +41,7 @@ func ours() []field {
 		used(number("limits.unfinished", 1000, 1, 1000)),
 		used(number("limits.memory_floor_mb", 256, 0, 1<<20)),
 		used(field{name: "approvals.wait", kind: kindText, check: checkWait}),
+		used(number("limits.idle_minutes", 15, 1, 1<<20)),
 	}
 }
 

@@ -24,6 +24,7 @@ func (c *Config) merge(project *layer) {
 	c.Limits = Limits{
 		Running: c.number("limits.running"), Unfinished: c.number("limits.unfinished"),
 		MemoryFloorMB: c.number("limits.memory_floor_mb"),
+		IdleMinutes:   c.number("limits.idle_minutes"),
 	}
 	c.Approvals.Wait, _ = time.ParseDuration(c.text("approvals.wait")) // checked when it was read; absent is 0
 	c.Policy.Mode = c.text("policy.mode")

@@ -244,7 +244,6 @@ func runConfigEdit(ctx context.Context, f *factory) error {
 	if err != nil {
 		return err
 	}
-	editor := orElse(orElse(f.env("VISUAL"), f.env("EDITOR")), "vi")
 	path, made, err := config.Ensure(h)
 	if err != nil {
 		return err
@@ -252,19 +251,29 @@ func runConfigEdit(ctx context.Context, f *factory) error {
 	if made {
 		f.say("made %s", home.Pretty(path))
 	}
-	// The editor may be a command with flags, as everywhere: the shell splits it, the path is an argument of its own.
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.sys.In, f.sys.Out, f.sys.Err
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			return &fault{code: exitFailed, message: "the editor cannot be started: " + cause(err), next: "EDITOR=nano scv config edit"}
-		}
-		return &fault{code: exitFailed, message: fmt.Sprintf("the editor %q ended with an error (%v); the file is as it left it", editor, err), next: "choose another: EDITOR=nano scv config edit"}
+	if err := f.openEditor(ctx, path, "EDITOR=nano scv config edit"); err != nil {
+		return err
 	}
 	if _, err := config.Load(h, f.sys.Environ, config.Overrides{}); err != nil {
 		return err
 	}
 	f.say("%s is valid. Next: %s", home.Pretty(path), "it counts from the daemon's next start: scv restart")
+	return nil
+}
+
+// openEditor lets the owner edit a file; again is the command to try with another editor.
+func (f *factory) openEditor(ctx context.Context, path, again string) error {
+	editor := orElse(orElse(f.env("VISUAL"), f.env("EDITOR")), "vi")
+	// The editor may be a command with flags, as everywhere: the shell splits it, the path is an argument of its own.
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.sys.In, f.sys.Out, f.sys.Err
+	err := cmd.Run()
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, os.ErrPermission):
+		return &fault{code: exitFailed, message: "the editor cannot be started: " + cause(err), next: again}
+	case err != nil:
+		return &fault{code: exitFailed, message: fmt.Sprintf("the editor %q ended with an error (%v); the file is as it left it", editor, err), next: "choose another: " + again}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,7 +103,7 @@ func (o *jobsOptions) one(ctx context.Context, ref wire.JobRef) error {
 		return err
 	}
 	next := o.next
-	if next != "scv jobs" {
+	if strings.Contains(next, "%") {
 		next = fmt.Sprintf(next, job)
 	}
 	f.say("%s. Next: %s", trimDot(orElse(value(st.WorkbenchNote), string(job)+" "+o.done)), next)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"scv/internal/client"
-	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -18,6 +17,7 @@ type jobSendOptions struct {
 	args         []string
 	file         string
 	queue, steer bool
+	auto         bool
 	quiet        bool
 	json         jsonFlag
 }
@@ -42,6 +42,7 @@ taken or started (or queued, as --queue asked), 9 it waits behind the running tu
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.queue, "queue", false, "always wait behind the running turn")
 	flags.BoolVar(&opts.steer, "steer", false, "into the running turn, or fail")
+	flags.BoolVar(&opts.auto, "auto", false, "into the running turn if it can be, else wait behind it (the default)")
 	flags.StringVarP(&opts.file, "file", "F", "", "read the prompt from this file")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id of the new job, if there is one")
 	addJSON[wire.DaemonStatus](cmd, &opts.json)
@@ -53,14 +54,14 @@ func runJobSend(ctx context.Context, opts *jobSendOptions) error {
 	if opts.json.helps(f.sys.Out) {
 		return nil
 	}
-	if opts.queue && opts.steer {
-		return usage("choose one", "--queue and --steer exclude each other")
+	if opts.queue && opts.steer || opts.auto && (opts.queue || opts.steer) {
+		return usage("choose one", "--queue, --steer and --auto exclude each other")
 	}
 	prompt, err := f.prompt(opts.args, opts.file)
 	if err != nil {
 		return err
 	}
-	session, conversation, err := opts.conversation(ctx)
+	session, conversation, err := f.conversation(ctx, opts.id)
 	if err != nil {
 		return err
 	}
@@ -80,32 +81,6 @@ func (o *jobSendOptions) mode() wire.SendMode {
 		return wire.SendSteer
 	}
 	return wire.SendAuto
-}
-
-// conversation finds where the prompt goes: a conversation's own name, or a job's.
-func (o *jobSendOptions) conversation(ctx context.Context) (wire.SessionID, wire.ConversationID, error) {
-	c, err := o.f.dial(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	r := &reading{f: o.f, h: o.f.opened, conn: c}
-	defer r.close()
-	view, err := r.snapshot(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	if at := slices.IndexFunc(view.Jobs, func(j wire.Job) bool { return j.Conversation != nil && string(*j.Conversation) == o.id }); at >= 0 {
-		return view.Jobs[at].Session, *view.Jobs[at].Conversation, nil
-	}
-	job, err := r.findAnyJob(ctx, view, o.id)
-	if err != nil {
-		return "", "", err
-	}
-	if job.Conversation == nil {
-		id := wording.Name(view, job)
-		return "", "", &fault{code: exitConflict, message: id + " has no conversation that can go on", next: "start a new job: scv jobs start --agent " + job.Agent + " PROMPT"}
-	}
-	return job.Session, *job.Conversation, nil
 }
 
 func (o *jobSendOptions) report(st *wire.DaemonStatus) error {

@@ -16,6 +16,7 @@ func newJobsCmd(f *factory) *cobra.Command {
 	},
 		list, newJobStartCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
 		newJobSendCmd(f, nil), newJobCancelCmd(f, nil), newJobDismissCmd(f, nil), newJobEventsCmd(f, nil),
+		newJobQueueCmd(f), newJobResumeCmd(f), newJobRetryCmd(f), newJobForkCmd(f),
 	)
 	inner := newJobListCmd(f, nil)
 	cmd.Flags().AddFlagSet(inner.Flags())

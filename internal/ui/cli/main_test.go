@@ -110,7 +110,7 @@ func TestE22_EveryListHasJSONWithNamedFields(t *testing.T) {
 			return
 		}
 		args := append(strings.Fields(cmd.CommandPath())[1:], "--json=help")
-		if strings.Contains(cmd.Use, "ID") || strings.Contains(cmd.Use, "NAME") || strings.Contains(cmd.Use, "KEY") {
+		if strings.Contains(cmd.Use, "ID") || strings.Contains(cmd.Use, "NAME") || strings.Contains(cmd.Use, "KEY") || strings.Contains(cmd.Use, "CONVERSATION") {
 			args = append(args, "x")
 		}
 		code, out, errs := run(t, nil, args...)

@@ -44,13 +44,17 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if mode == "" {
 		mode = m.h.o.DefaultMode(q.Agent)
 	}
-	m.counters.Conversations[q.Agent]++
-	c := m.addConversation(row.Conversation{
-		ID: wire.NewConversationID(q.Agent, m.counters.Conversations[q.Agent]), Session: id, Agent: q.Agent, Cwd: cwd,
-		Model: q.Model, Effort: q.Effort, Mode: mode,
-	})
-	c.touch()
+	c := m.newConversation(row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode})
 	return c.add(newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start"}), nil
+}
+
+// newConversation numbers a conversation.
+func (m *model) newConversation(c row.Conversation) *conversation {
+	m.counters.Conversations[c.Agent]++
+	c.ID = wire.NewConversationID(c.Agent, m.counters.Conversations[c.Agent])
+	n := m.addConversation(c)
+	n.touch()
+	return n
 }
 
 func (m *model) send(q SendRequest) (*job, error) {
@@ -81,7 +85,8 @@ type newJob struct {
 	task      string
 	origin    wire.JobOrigin
 	what      string
-	steer     wire.SendMode // goes into the running turn: auto or steer; empty otherwise
+	mark      func(*row.Job) // completes the row before it is shown; may be nil
+	steer     wire.SendMode  // goes into the running turn: auto or steer; empty otherwise
 }
 
 // add makes a job at the end of its conversation's queue; settle starts it when its time has come.
@@ -103,6 +108,12 @@ func (c *conversation) add(n newJob) *job {
 		},
 		Num: m.counters.Job, Key: n.key, Principal: n.principal, Model: c.row.Model, Effort: c.row.Effort,
 		Private: n.prompt.Original != "", Home: m.home, Machine: machine,
+	}
+	if n.mark != nil {
+		n.mark(&j.row)
+	}
+	if j.row.Model != "" {
+		j.row.Models = &wire.JobModels{Requested: text(j.row.Model)}
 	}
 	c.jobs++
 	m.open++

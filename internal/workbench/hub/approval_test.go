@@ -26,8 +26,8 @@ func closes(id, status string) row.Step {
 	return row.Step{Kind: row.StepApprovalClosed, Turn: 1, Closed: wire.ApprovalID(id), Status: status}
 }
 
-// live starts a job whose agent can ask, in a turn that runs.
-func (b *bench) live(prompt string) (hub.Accepted, wire.RunHandle) {
+// working starts a job whose agent can ask, in a turn that runs.
+func (b *bench) working(prompt string) (hub.Accepted, wire.RunHandle) {
 	b.t.Helper()
 	q := request(prompt)
 	q.Agent = "live"
@@ -61,7 +61,7 @@ func TestP17_U3_AnApprovalIsRecordedWatchedOrNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		b := open(t, d, nil)
-		a, h := b.live("x")
+		a, h := b.working("x")
 		b.report(h, asks("ap-1", "make test"))
 		synctest.Wait()
 		if x := d.approval("ap-1"); x.State != wire.ApprovalOpen || x.Num != 1 || x.Job != "job-1" || x.Command != "make test" {
@@ -84,7 +84,7 @@ func TestP17_U3_AnApprovalIsRecordedWatchedOrNot(t *testing.T) {
 func TestP14_T42_OneAnswerWinsAndIsDeliveredOnce(t *testing.T) {
 	d := newDisk()
 	b := open(t, d, nil)
-	a, h := b.live("x")
+	a, h := b.working("x")
 	b.report(h, asks("ap-1", "make test"))
 	note, err := b.answer("ap-1", true)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestP14_T42_OneAnswerWinsAndIsDeliveredOnce(t *testing.T) {
 
 func TestT44_AnAnswerToOtherBytesIsRefused(t *testing.T) {
 	b := open(t, newDisk(), nil)
-	_, h := b.live("x")
+	_, h := b.working("x")
 	b.report(h, asks("ap-1", "ls"), asks("ap-2", "ls"), asks("ap-3", "rm -rf /"))
 	list := b.Snapshot().Approvals
 	if len(list) != 3 || *list[0].Digest != *list[1].Digest || *list[0].Digest == *list[2].Digest {
@@ -147,7 +147,7 @@ func TestP15_SevenAtOnceFromThreeRuns(t *testing.T) {
 	var jobs []hub.Accepted
 	var handles []wire.RunHandle
 	for i := range 3 {
-		a, h := b.live(fmt.Sprint("job ", i))
+		a, h := b.working(fmt.Sprint("job ", i))
 		jobs, handles = append(jobs, a), append(handles, h)
 	}
 	for i := range 7 {
@@ -183,7 +183,7 @@ func TestP15_SevenAtOnceFromThreeRuns(t *testing.T) {
 
 func TestT43_TwoClientsAtOnce(t *testing.T) {
 	b := open(t, newDisk(), nil)
-	_, h := b.live("x")
+	_, h := b.working("x")
 	for round := range 200 {
 		id := fmt.Sprint("ap-", round)
 		b.report(h, asks(id, "cmd "+id))
@@ -211,7 +211,7 @@ func TestP20_ExpiryDeniesAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		b := open(t, d, func(o *hub.Options) { o.ApprovalWait = 2 * time.Minute })
-		a, h := b.live("x")
+		a, h := b.working("x")
 		b.report(h, asks("ap-1", "one"))
 		<-time.After(time.Minute)
 		b.report(h, asks("ap-2", "two"))
@@ -245,7 +245,7 @@ func TestR5_AnOpenApprovalOutlivesTheDaemon(t *testing.T) {
 		d := newDisk()
 		wait := func(o *hub.Options) { o.ApprovalWait = time.Hour }
 		b := open(t, d, wait)
-		a, h := b.live("x")
+		a, h := b.working("x")
 		spool := []row.Step{{Kind: row.StepReady}, {Kind: row.StepTurnStarted, Turn: 1}, asks("ap-1", "one"), asks("ap-2", "two")}
 		for i := range spool {
 			spool[i].Pos = row.Pos{Frame: uint64(i + 1)}
@@ -316,7 +316,7 @@ func TestB17_T46_AnApprovalDiesWithItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, newDisk(), nil)
-			a, h := b.live("x")
+			a, h := b.working("x")
 			b.report(h, asks("ap-1", "rm -rf old"))
 			c.end(b, a, h)
 			if got := b.find("ap-1"); got.State != c.want || len(b.Snapshot().Approvals) != 0 {

@@ -14,7 +14,7 @@ import (
 
 func TestT46_ARuleThatIsAddedDeniesWhatWaits(t *testing.T) {
 	b := open(t, newDisk(), nil)
-	_, h := b.live("x")
+	_, h := b.working("x")
 	b.report(h, asks("ap-1", "npm publish"), asks("ap-2", "ls"))
 	note, ticket, err := b.Approvals().AddRule(wire.ApprovalRule{Effect: wire.RuleDeny, Command: "npm publish"}, owner())
 	if err != nil {
@@ -33,7 +33,7 @@ func TestT46_ARuleThatIsAddedDeniesWhatWaits(t *testing.T) {
 func TestRulesAnswerAndSurvive(t *testing.T) {
 	d := newDisk()
 	b := open(t, d, nil)
-	a, h := b.live("x")
+	a, h := b.working("x")
 	b.report(h, asks("ap-1", "go test ./..."))
 	note, ticket, err := b.Approvals().Answer(hub.AnswerRequest{
 		ID: "ap-1", Approved: true, Principal: owner(), Remember: &wire.Remember{Scope: wire.RuleCommand, Repo: true},
@@ -76,7 +76,7 @@ func TestAnAnswerThatCannotBeWrittenWasNotGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		b := open(t, d, nil)
-		a, h := b.live("x")
+		a, h := b.working("x")
 		b.report(h, asks("ap-1", "one"))
 		synctest.Wait()
 		d.fail(errFull)
@@ -100,7 +100,7 @@ func TestAnAnswerThatCannotBeWrittenWasNotGiven(t *testing.T) {
 
 func TestAFloodOfRequestsBuriesNobody(t *testing.T) {
 	b := open(t, newDisk(), nil)
-	_, h := b.live("x")
+	_, h := b.working("x")
 	for i := range 200 {
 		b.report(h, asks(fmt.Sprint("ap-", i), fmt.Sprint("cmd ", i)))
 	}
@@ -131,7 +131,7 @@ func TestQuestionsWaitForAPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		b := open(t, d, nil)
-		_, h := b.live("x")
+		_, h := b.working("x")
 		ask := func(text string, wait time.Duration) row.Approval {
 			q, ticket, err := b.Approvals().Ask(hub.QuestionRequest{Question: text, Run: h, Wait: wait})
 			if err != nil {
@@ -166,7 +166,7 @@ func TestQuestionsWaitForAPerson(t *testing.T) {
 // TestB18_AnAnswerDoesNotWaitForTheQueue: a paused queue beside an open question blocks only itself.
 func TestB18_AnAnswerDoesNotWaitForTheQueue(t *testing.T) {
 	b := open(t, newDisk(), nil)
-	first, h := b.live("x")
+	first, h := b.working("x")
 	second := b.send(first.Job, "behind")
 	b.report(h, asks("ap-1", "one"))
 	if _, err := b.answer("ap-1", true); err != nil {

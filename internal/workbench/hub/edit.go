@@ -75,6 +75,20 @@ func (js Jobs) Move(q MoveRequest) (note string, t *Ticket, err error) {
 	return note, t, err
 }
 
+// Drop cancels a queued job, and none that runs.
+func (js Jobs) Drop(session wire.SessionID, id wire.JobID, p row.Principal) (note string, t *Ticket, err error) {
+	err = js.h.ask(func() error {
+		j, err := js.h.m.editable(session, id, "", nil)
+		if err != nil {
+			return err
+		}
+		note, err = j.cancel(p)
+		t = js.h.m.ticketOf(j.cancelled, nil)
+		return err
+	})
+	return note, t, err
+}
+
 // editable finds a queued job that a request of this revision may change. A repeated key is always let through.
 func (m *model) editable(session wire.SessionID, id wire.JobID, key string, revision *uint64) (*job, error) {
 	if err := m.readOnly(); err != nil {
@@ -109,7 +123,7 @@ func (j *job) edit(q EditRequest) (undo func()) {
 	m, old, oldPrompt := j.m, j.row, j.prompt
 	j.row.Task, j.row.Private, j.prompt = q.Task, q.Prompt.Original != "", q.Prompt.Text
 	j.changed(q.Key)
-	q.Prompt.Revision = j.row.Revision
+	q.Prompt.Revision, j.row.PromptRevision = j.row.Revision, j.row.Revision
 	m.dirty.prompts[q.Job] = q.Prompt
 	j.note(m.now(), "owner", fmt.Sprintf("its prompt was changed by %s through %s", orNobody(q.Principal.Who), orNobody(q.Principal.Way)))
 	j.accept("edit", q.Prompt.Text)
@@ -118,8 +132,8 @@ func (j *job) edit(q EditRequest) (undo func()) {
 			return
 		}
 		j.row.Task, j.row.Private, j.prompt = old.Task, old.Private, oldPrompt
-		j.row.Revision, j.row.EditKey = old.Revision, old.EditKey
-		m.dirty.prompts[q.Job] = row.Prompt{Text: oldPrompt, Revision: old.Revision}
+		j.row.Revision, j.row.PromptRevision, j.row.EditKey = old.Revision, old.PromptRevision, old.EditKey
+		m.dirty.prompts[q.Job] = row.Prompt{Text: oldPrompt, Revision: old.PromptRevision}
 		j.touch()
 	}
 }
@@ -212,7 +226,7 @@ func (h *Hub) Conversations() Conversations { return Conversations{h} }
 
 // Pause holds a conversation's queue until GoOn; a turn that runs goes on.
 func (cs Conversations) Pause(session wire.SessionID, id wire.ConversationID, p row.Principal) (string, *Ticket, error) {
-	by := fmt.Sprintf("%s paused it through %s", orNobody(p.Who), orNobody(p.Way))
+	by := fmt.Sprintf("%s paused it through %s; to go on: scv jobs queue resume %s", orNobody(p.Who), orNobody(p.Way), id)
 	return cs.change(session, id, func(c *conversation) (string, string) {
 		return by, fmt.Sprintf("The queue of %s is paused; %s in it.", id, wait(len(c.waiting())))
 	})

@@ -2,6 +2,8 @@ package hub
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
@@ -139,7 +141,23 @@ func keyConflict(j *row.Job) error {
 func (j *job) answer() (Accepted, error) {
 	a, err := told(&j.row)
 	a.Steering = j.steering
+	if c := j.conv; j.row.State == wire.StateQueued && c.current != nil && c.row.Paused == "" {
+		a.Note = strings.TrimSuffix(a.Note, ".") + c.current.lastSign() + "."
+	}
 	return a, err
+}
+
+// lastSign tells whoever waits for a turn what it is at and how to end it (B1).
+func (j *job) lastSign() string {
+	id, seen := j.row.Job.Job, ""
+	if r := j.run; r != nil {
+		ago := max(unix(j.m.now()), r.row.LastActivityUnixSeconds) - r.row.LastActivityUnixSeconds
+		seen = fmt.Sprintf("; its last sign is %s old", (time.Duration(ago) * time.Second))
+		if d := str(r.row.Detail); d != "" {
+			seen += ": " + d
+		}
+	}
+	return fmt.Sprintf("%s. To end that turn: scv jobs cancel %s", seen, id)
 }
 
 func deliveryOf(j *row.Job) wire.Delivery {

@@ -290,6 +290,13 @@ func (j *job) takeBack() {
 			delete(m.runs, r.row.Handle)
 		}
 	}
+	if r := j.row.Resumes; r != nil {
+		if _, id, _ := r.Split(); m.jobs[id] != nil {
+			old := m.jobs[id]
+			old.row.ResumedAs, old.row.Resumable = nil, true
+			old.touch()
+		}
+	}
 	j.dismiss(row.Principal{Who: "daemon", Way: "storage"})
 }
 

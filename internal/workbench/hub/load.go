@@ -98,6 +98,7 @@ func (f loader) job(l row.Job, p row.Prompt) {
 		m.open++
 		j.rejoinSteer()
 	case l.State.Final():
+		j.row.Resumable = l.Resumable || l.State == wire.StateInterrupted && l.ResumedAs == nil && !l.Reviewed
 		m.finished = append(m.finished, j)
 	case l.State == wire.StateQueued:
 		m.open++

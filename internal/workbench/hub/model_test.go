@@ -3,6 +3,7 @@ package hub_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,7 @@ type process struct {
 	turn   uint32 // it runs now; 0 for none
 	done   uint32 // it ended last
 	job    wire.JobID
+	heard  wire.JobID // a steer that it was sent and has not answered
 	gone   bool
 	lifed  bool // this daemon was told that it is gone
 }
@@ -45,6 +47,8 @@ type world struct {
 	problem   string
 	keys      int
 	lastTurns map[wire.ConversationID]uint64
+	moved     map[wire.ConversationID]bool // its order is not that of the numbers
+	took      map[wire.JobID]int           // how often an agent took it into a running turn
 }
 
 type promise struct {
@@ -130,8 +134,14 @@ func (w *world) launch(o row.Order) {
 	case !o.Adopt && p != nil:
 		w.fail("%s was started twice", h)
 	case !o.Adopt:
-		w.procs[h] = &process{handle: h, agent: o.Run.Agent}
+		p = &process{handle: h, agent: o.Run.Agent}
+		w.procs[h] = p
 		w.order = append(w.order, h)
+		if p.agent == "live" {
+			p.say(row.Step{Kind: row.StepOffer, Steers: true})
+			p.say(row.Step{Kind: row.StepReady})
+			w.tell(p)
+		}
 		w.b.Runs().Life(h, row.Life{Kind: row.LifeStarted, PID: 1, At: time.Now()})
 	case p == nil:
 		w.b.Runs().Life(h, row.Life{Kind: row.LifeNotStarted, Class: "lost", At: time.Now()})
@@ -147,8 +157,48 @@ func (w *world) tell(p *process) {
 	p.told = len(p.spool)
 	if p.gone && !p.lifed {
 		p.lifed = true
-		w.b.Runs().Life(p.handle, row.Life{Kind: row.LifeEnded, Status: "exited", At: time.Now()})
+		w.b.Runs().Life(p.handle, row.Life{Kind: row.LifeEnded, Status: "exited", At: time.Now(), Unread: w.unread(p)})
 	}
+}
+
+// unread is the turn that a live process which has left was never given.
+func (w *world) unread(p *process) uint32 {
+	wish := w.b.Runs().Wishes(p.handle)
+	if p.agent != "live" || wish.Turn == nil || p.done == 0 || wish.Turn.Number <= max(p.done, p.turn) {
+		return 0
+	}
+	delete(w.given, wish.Turn.Job)
+	return wish.Turn.Number
+}
+
+// steered lets a live agent answer a steer, or take notice of one.
+func (w *world) steered(p *process, wish row.Wishes, how int) bool {
+	answer := row.StepSteered
+	if how%3 == 1 {
+		answer = row.StepSteerRefused
+	}
+	switch {
+	case p.heard != "":
+		if answer == row.StepSteered {
+			w.took[p.heard]++
+		}
+		p.say(row.Step{Kind: answer, Job: p.heard, Turn: max(p.turn, p.done), Detail: "no"})
+		p.heard = ""
+	case p.turn != 0 && wish.Cancel == 0 && len(wish.Steers) > 0 && wish.Steers[0].Turn == p.turn && !p.wasSent(wish.Steers[0].Job):
+		s := wish.Steers[0]
+		if j := w.d.job(s.Job); j.Num == 0 || s.Text != "prompt of "+j.Task {
+			w.fail("the steer %s is not on disk", s.Job)
+		}
+		p.heard = s.Job
+		p.say(row.Step{Kind: row.StepSteerSent, Job: s.Job})
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *process) wasSent(id wire.JobID) bool {
+	return slices.ContainsFunc(p.spool, func(s row.Step) bool { return s.Kind == row.StepSteerSent && s.Job == id })
 }
 
 func (p *process) say(s row.Step) {
@@ -162,6 +212,14 @@ func (w *world) act(p *process, how int) {
 		return
 	}
 	wish := w.b.Runs().Wishes(p.handle)
+	if wish.Tell {
+		w.tell(p)
+		w.b.Runs().Life(p.handle, row.Life{Kind: row.LifeCaughtUp, At: time.Now()})
+		wish = w.b.Runs().Wishes(p.handle)
+	}
+	if how != 7 && p.agent == "live" && w.steered(p, wish, how) {
+		return
+	}
 	if wish.Turn != nil {
 		w.checkWish(p, wish.Turn)
 	}
@@ -200,7 +258,7 @@ func (w *world) checkWish(p *process, t *row.TurnWish) {
 	j := w.d.job(t.Job)
 	if _, ok := w.given[t.Job]; !ok {
 		c := *j.Conversation
-		if w.lastTurns[c] > j.Num {
+		if w.lastTurns[c] > j.Num && !w.moved[c] {
 			w.fail("%s overtook job-%d in %s", t.Job, w.lastTurns[c], c)
 		}
 		w.lastTurns[c] = j.Num
@@ -260,9 +318,46 @@ func (w *world) step(kind, n, m int) {
 		w.d.fail(map[bool]error{true: errFull}[m%2 == 0])
 	case kind < 25:
 		w.view.pull(w.watcher, w.b.Epoch())
-	default:
+	case kind < 26:
 		w.d.fail(nil)
 		w.crash(m%2 == 0)
+	default:
+		w.queueStep(kind-26, n, m)
+	}
+}
+
+// queueStep does one thing to what waits, or to the running turn.
+func (w *world) queueStep(kind, n, m int) {
+	a := w.pick(n)
+	if a == nil {
+		return
+	}
+	j := a.Job
+	switch kind {
+	case 0, 1, 2:
+		w.keys++
+		task := fmt.Sprint("task ", w.keys)
+		w.take(w.b.Jobs().Send(hub.SendRequest{
+			Key: fmt.Sprint("key ", w.keys), Session: j.Session, Conversation: *j.Conversation, Task: task,
+			Prompt: row.Prompt{Text: "prompt of " + task}, Mode: []wire.SendMode{wire.SendAuto, wire.SendSteer}[m%2],
+		}))
+	case 3:
+		w.keys++
+		task := fmt.Sprint("task ", w.keys)
+		w.change(w.b.Jobs().Edit(hub.EditRequest{Session: j.Session, Job: j.Job.Job, Prompt: row.Prompt{Text: "prompt of " + task}, Task: task}))
+	case 4:
+		w.moved[*j.Conversation] = true
+		q := hub.MoveRequest{Session: j.Session, Job: j.Job.Job}
+		if b := w.pick(m); m%3 > 0 {
+			q.Before = &b.Job.Job.Job
+		}
+		w.change(w.b.Jobs().Move(q))
+	default:
+		if m%3 == 0 {
+			w.change(w.b.Conversations().Pause(j.Session, *j.Conversation, row.Principal{}))
+		} else {
+			w.change(w.b.Conversations().GoOn(j.Session, *j.Conversation, row.Principal{}))
+		}
 	}
 }
 
@@ -302,7 +397,7 @@ func (w *world) take(a hub.Accepted, t *hub.Ticket, err error) {
 	w.waits = append(w.waits, promise{t, func() string {
 		w.accepted = append(w.accepted, a)
 		j := w.d.job(a.Job.Job.Job)
-		if j.Num == 0 || j.Task != a.Job.Task || w.d.prompt(j.Job.Job) != "prompt of "+j.Task {
+		if j.Num == 0 || j.Revision == 0 && j.Task != a.Job.Task || w.d.prompt(j.Job.Job) != "prompt of "+j.Task {
 			return string(a.Ref) + " was acknowledged and is not on disk"
 		}
 		return ""
@@ -314,10 +409,11 @@ func simulate(t *testing.T, actions []int) (problem string) {
 		w := &world{
 			t: t, d: newDisk(), procs: map[wire.RunHandle]*process{}, said: map[wire.JobID]wire.AgentState{},
 			given: map[wire.JobID]wire.RunHandle{}, finals: map[wire.JobID]wire.AgentState{}, lastTurns: map[wire.ConversationID]uint64{},
+			moved: map[wire.ConversationID]bool{}, took: map[wire.JobID]int{},
 		}
 		w.open()
 		for _, a := range actions {
-			w.step(a%26, a/26%16, a/416%16)
+			w.step(a%32, a/32%16, a/512%16)
 			synctest.Wait()
 			w.launches()
 			synctest.Wait()
@@ -339,11 +435,11 @@ func simulate(t *testing.T, actions []int) (problem string) {
 	return problem
 }
 
-// TestModel walks the hub at random: start, prompt, queue, cancel, dismiss, kill, a slow disk, a full disk, crash and
+// TestModel walks the hub at random: start, prompt, queue, steer, edit, move, pause, cancel, dismiss, kill, a slow disk, a full disk, crash and
 // restart with the same processes, and a watcher that drains.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		actions := rapid.SliceOfN(rapid.IntRange(0, 26*16*16-1), 1, 80).Draw(r, "actions")
+		actions := rapid.SliceOfN(rapid.IntRange(0, 32*16*16-1), 1, 80).Draw(r, "actions")
 		if problem := simulate(t, actions); problem != "" {
 			r.Fatal(problem)
 		}

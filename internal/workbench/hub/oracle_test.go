@@ -109,12 +109,30 @@ func (w *world) finish() {
 	}
 	<-time.After(time.Minute)
 	w.check()
+	w.checkSteers()
 	for _, j := range w.b.Snapshot().Jobs {
 		if !j.State.Final() && (j.State != wire.StateQueued || !w.paused(*j.Conversation)) {
 			w.fail("%s hangs: %s (%s)", j.Job, j.State, str(j.Detail))
 		}
 		if j.State.Final() && w.d.job(j.Job).State != j.State {
 			w.fail("%s is %s, on disk %s", j.Job, j.State, w.d.job(j.Job).State)
+		}
+	}
+}
+
+// checkSteers: each prompt that was to go into a running turn came to one end: taken once, or a job, or refused.
+func (w *world) checkSteers() {
+	for _, a := range w.accepted {
+		j := w.d.job(a.Job.Job.Job)
+		_, ran := w.given[j.Job.Job]
+		taken := j.Steer != nil && j.Steer.Taken
+		switch {
+		case j.Steer != nil && !j.State.Final():
+			w.fail("%s is for ever on its way into a turn", a.Ref)
+		case taken != (w.took[j.Job.Job] == 1) || w.took[j.Job.Job] > 1:
+			w.fail("%s was taken %d times, and is told to be taken: %v", a.Ref, w.took[j.Job.Job], taken)
+		case taken && ran:
+			w.fail("%s was taken into a turn and had one of its own", a.Ref)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (h *Hub) recallConversation(session wire.SessionID, id wire.ConversationID)
 	})
 }
 
-// guest is a job of the archive that is in memory for one change; it is on no list.
+// guest is a job that may be of the archive, in memory for one change; then it is on no list.
 func (m *model) guest(old row.Job) *job {
 	if j := m.jobs[old.Job.Job]; j != nil {
 		return j

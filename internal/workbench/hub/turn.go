@@ -138,6 +138,8 @@ func (j *job) end(e ending, at time.Time, source string) {
 	if !j.step(ev, at, source, endFact(e)) { // a job that began nowhere cannot have completed
 		j.step(state.Interrupt, at, "daemon", "its end could not be: "+e.state.String())
 	}
+	j.row.Resumable = j.row.State == wire.StateInterrupted && !j.row.Reviewed
+	j.resumed()
 	c := j.conv
 	if c.current == j {
 		c.current = nil

@@ -21,7 +21,7 @@ func (s *Store) keepPrivate(prompts map[wire.JobID]row.Prompt) error {
 		if p.Original == "" {
 			continue
 		}
-		name := s.home.PrivateName(id)
+		name := privateName(s.home, id, p.Revision)
 		if err := s.writePrivate(name, p.Original); err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
@@ -68,12 +68,39 @@ func (s *Store) writePrivate(name, text string) (err error) {
 func (s *Store) dropPrivate(jobs []row.Job) {
 	for i := range jobs {
 		j := &jobs[i]
-		if !j.Private || !j.State.Final() || j.State == wire.StateInterrupted && !j.Dismissed {
+		if !j.Private && j.Revision == 0 || !j.State.Final() || j.State == wire.StateInterrupted && !j.Dismissed {
 			continue
 		}
-		err := s.home.Root().Remove(s.home.PrivateName(j.Job.Job))
+		s.removePrivate(j.Job.Job, 0, j.Revision)
+	}
+}
+
+// privateName is the file of a prompt's original: each revision has its own, so that a crash in the middle of a change
+// leaves the one that the row speaks of.
+func privateName(h *home.Home, id wire.JobID, revision uint64) string {
+	if revision == 0 {
+		return h.PrivateName(id)
+	}
+	return fmt.Sprintf("%s.%d", h.PrivateName(id), revision)
+}
+
+// dropReplaced removes the originals that newer revisions of a prompt stand for.
+func (s *Store) dropReplaced(prompts map[wire.JobID]row.Prompt) {
+	for id, p := range prompts {
+		if p.Revision > 0 {
+			s.removePrivate(id, 0, p.Revision-1)
+		}
+	}
+}
+
+// maxRevisions bounds how many revisions of a prompt are looked for.
+const maxRevisions = 1000
+
+func (s *Store) removePrivate(id wire.JobID, first, last uint64) {
+	for n := max(first, last-min(last, maxRevisions)); n <= last; n++ {
+		err := s.home.Root().Remove(privateName(s.home, id, n))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.log.Error("the private copy of a prompt cannot be removed", "job", j.Job.Job, "error", err)
+			s.log.Error("the private copy of a prompt cannot be removed", "job", id, "error", err)
 		}
 	}
 }

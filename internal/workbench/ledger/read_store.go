@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,6 +123,16 @@ func (s *Store) Prompt(ctx context.Context, id wire.JobID) (string, bool, error)
 	return r.prompt(ctx, id)
 }
 
+// Thread returns the ended jobs of a conversation up to one of them, newest first, at most limit. What only went into
+// the turn of another is among them. It reads the whole table when they are few: it is for what a person asks for.
+func (s *Store) Thread(ctx context.Context, c wire.ConversationID, upTo wire.JobID, limit int) ([]row.Job, error) {
+	r, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	return many[row.Job](ctx, r.db, "a conversation's jobs", threadJobs, string(c), int64(upTo.Number()), max(limit, 0))
+}
+
 func (r reads) prompt(ctx context.Context, id wire.JobID) (text string, found bool, err error) {
 	err = r.db.QueryRowContext(ctx, getPrompt, int64(id.Number())).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -133,10 +144,32 @@ func (r reads) prompt(ctx context.Context, id wire.JobID) (text string, found bo
 	return text, true, nil
 }
 
+// originalName finds the original of the prompt that the job's row speaks of: a move counts a revision and keeps it.
+func (s *Store) originalName(id wire.JobID) (string, error) {
+	r, err := s.reader()
+	if err != nil {
+		return "", err
+	}
+	var body string
+	var j row.Job
+	err = r.db.QueryRow(getJob, int64(id.Number())).Scan(&body)
+	if err == nil {
+		err = json.Unmarshal([]byte(body), &j)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("look for the original prompt of %s: %w", id, err)
+	}
+	return privateName(s.home, id, j.PromptRevision), nil
+}
+
 // Original returns a job's prompt as the owner wrote it: the private copy, which exists only when masking changed it
 // and the job can still run. A job without one is fs.ErrNotExist, and its masked prompt is then the original.
 func (s *Store) Original(id wire.JobID) (string, error) {
-	data, err := s.home.Root().ReadFile(s.home.PrivateName(id))
+	name, err := s.originalName(id)
+	if err != nil {
+		return "", err
+	}
+	data, err := s.home.Root().ReadFile(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("the original prompt of %s is not kept: %w", id, err)

@@ -47,6 +47,7 @@ const (
 	openJobs           = `SELECT body FROM job WHERE open = 1 ORDER BY num`
 	finishedJobs       = `SELECT body FROM job WHERE dismissed = 0 AND open = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
 	listedJobs         = `SELECT body FROM job WHERE dismissed = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
+	threadJobs         = `SELECT body FROM job WHERE conversation = ?1 AND num <= ?2 AND open = 0 ORDER BY num DESC LIMIT ?3`
 	liveRuns           = `SELECT body FROM run WHERE live = 1`
 	endedRuns          = `SELECT body FROM run WHERE live = 0 ORDER BY ended DESC, handle DESC LIMIT ?1`
 	namedConversations = `SELECT body FROM conversation WHERE id IN (SELECT value FROM json_each(?1))`

@@ -68,6 +68,7 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 	}
 	s.counters = b.Counters
 	s.counters.Conversations = maps.Clone(b.Counters.Conversations)
+	s.dropReplaced(b.Prompts)
 	s.dropPrivate(b.Jobs)
 	return nil
 }

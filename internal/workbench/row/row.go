@@ -74,6 +74,8 @@ type Job struct {
 	Assigned  uint32          `json:"assigned"` // how often the job was given to a machine
 	Steer     *Steer          `json:"steer,omitempty"`
 	EditKey   string          `json:"edit_key,omitempty"` // the client's, of the last edit or move
+
+	PromptRevision uint64 `json:"prompt_revision,omitzero"` // Revision when the prompt was last changed
 }
 
 // A Prompt is the text of a job: masked for keeping and showing. Original is set only when masking changed it, lives

@@ -1,0 +1,31 @@
+package server
+
+import "scv/internal/wire"
+
+// conversationPause holds what waits in a conversation.
+func (r *request) conversationPause(cmd wire.ConversationPause) (answer, error) {
+	if err := conversationName(cmd.Session, cmd.Conversation); err != nil {
+		return answer{}, err
+	}
+	return r.noted(r.Hub.Conversations().Pause(cmd.Session, cmd.Conversation, r.principal()))
+}
+
+// conversationResume lets it go on.
+func (r *request) conversationResume(cmd wire.ConversationResume) (answer, error) {
+	if err := conversationName(cmd.Session, cmd.Conversation); err != nil {
+		return answer{}, err
+	}
+	return r.noted(r.Hub.Conversations().GoOn(cmd.Session, cmd.Conversation, r.principal()))
+}
+
+// conversationName checks a conversation's two names, which may come from anywhere.
+func conversationName(session wire.SessionID, id wire.ConversationID) error {
+	const hint = "conversations are listed by: scv jobs list --json conversation"
+	if _, err := wire.ParseConversationID(string(id)); err != nil {
+		return wire.Refuse(wire.ReasonInvalid, hint, "%v", err)
+	}
+	if !validSession(session) {
+		return wire.Refuse(wire.ReasonInvalid, hint, "%.80q is not a session's name", string(session))
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package hub
+
+import (
+	"fmt"
+
+	"scv/internal/wire"
+	"scv/internal/workbench/row"
+)
+
+// Following says how a job follows another one.
+type Following string
+
+// The ways to follow.
+const (
+	Resuming Following = "resume" // goes on with a turn that was interrupted
+	Retrying Following = "retry"  // gives the same prompt anew
+	Forking  Following = "fork"   // goes on in another conversation
+)
+
+// A FollowRequest asks for a job that follows one that has ended. The server has made its prompt from that one's.
+type FollowRequest struct {
+	How       Following
+	Key       string
+	Principal row.Principal
+	Of        row.Job // as the ledger or the hub had it
+	Same      bool    // in its conversation, else in a new one with the same directory, model and mode
+	Agent     string  // of a new conversation; empty for the same
+	Prompt    row.Prompt
+	Task      string
+	Failed    *wire.JobRef // of a resume: the earlier resume that came to nothing; nil for none
+}
+
+// followed is the field that names the job which a job follows.
+func (q FollowRequest) followed(j *row.Job) **wire.JobRef {
+	switch q.How {
+	case Resuming:
+		return &j.Resumes
+	case Retrying:
+		return &j.Retries
+	case Forking:
+	}
+	return &j.Forks
+}
+
+// Follow makes a job that follows one that has ended. A job is resumed once, unless that came to nothing; while its
+// process may live it is wire.ReasonBusy.
+func (js Jobs) Follow(q FollowRequest) (Accepted, *Ticket, error) {
+	of := q.Of.Ref()
+	same := func(j *row.Job) bool {
+		named := *q.followed(j)
+		return j.Task == q.Task && named != nil && *named == of
+	}
+	if q.Of.Conversation != nil {
+		if err := js.h.bring(q.Of.Session, *q.Of.Conversation); err != nil && q.Same {
+			return Accepted{}, nil, err
+		}
+	}
+	return js.accept(q.Key, same, func(m *model) (*job, error) { return m.follow(q) })
+}
+
+// Thread returns a conversation, from memory or the ledger.
+func (js Jobs) Thread(session wire.SessionID, id wire.ConversationID) (row.Conversation, error) {
+	if err := js.h.bring(session, id); err != nil {
+		return row.Conversation{}, err
+	}
+	var found row.Conversation
+	err := js.h.ask(func() error {
+		c := js.h.m.conversation(session, id)
+		if c == nil {
+			return noConversation(session, id)
+		}
+		found = c.row
+		return nil
+	})
+	return found, err
+}
+
+func (m *model) follow(q FollowRequest) (*job, error) {
+	if err := m.full(); err != nil {
+		return nil, err
+	}
+	old := m.guest(q.Of)
+	if !old.row.State.Final() {
+		return nil, wire.Refuse(wire.ReasonBusy, "scv jobs wait "+string(q.Of.Job.Job), "%s has not ended: it is %s.", q.Of.Job.Job, old.row.State)
+	}
+	if h := old.row.Run; h != nil && m.runs[*h] != nil && m.runs[*h].row.Live && m.runs[*h].row.State != wire.StateIdle {
+		return nil, wire.Refuse(wire.ReasonBusy, "scv agents kill "+string(*h), "The process %s of %s may still run.", *h, q.Of.Job.Job)
+	}
+	if q.How == Resuming {
+		if err := old.resumable(q.Failed); err != nil {
+			return nil, err
+		}
+	}
+	c := old.conv
+	if !q.Same {
+		c = m.likeOf(old, q.Agent)
+	}
+	ref := old.row.Ref()
+	j := c.add(newJob{
+		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: wire.OriginOwner, what: string(q.How),
+		mark: func(r *row.Job) { *q.followed(r) = &ref },
+	})
+	j.note(m.now(), "daemon", fmt.Sprintf("it follows %s (%s)", ref, q.How))
+	if q.How == Resuming {
+		j.takesOver(old)
+	} else if q.Same {
+		c.resumeIfEmpty()
+	}
+	return j, nil
+}
+
+// resumable refuses the resume of a job that was not interrupted, or that another one goes on with.
+func (j *job) resumable(failed *wire.JobRef) error {
+	id := j.row.Job.Job
+	switch as := j.row.ResumedAs; {
+	case j.row.State != wire.StateInterrupted:
+		return wire.Refuse(wire.ReasonConflict, fmt.Sprintf("scv jobs retry %s   or go on: scv jobs send %s PROMPT", id, id),
+			"%s was not interrupted: it is %s.", id, j.row.State)
+	case j.row.Reviewed:
+		return wire.Refuse(wire.ReasonRefused, "scv jobs retry "+string(id), "%s is a reviewed job, which cannot be resumed.", id)
+	case as != nil && (failed == nil || *failed != *as):
+		_, by, _ := as.Split()
+		return wire.Refuse(wire.ReasonConflict, "scv jobs log "+string(by), "%s goes on with %s already.", by, id)
+	}
+	return nil
+}
+
+// likeOf opens a conversation that begins where the one of a job is: in its directory, with its settings.
+func (m *model) likeOf(old *job, agent string) *conversation {
+	o := &old.row
+	s := m.sessions[o.Session]
+	if s == nil {
+		s = m.addSession(row.Session{Session: wire.Session{ID: o.Session, Label: sessionLabel, Workspace: o.Workspace}, CreatedUnixSeconds: unix(m.now())})
+		s.touch()
+	}
+	c := row.Conversation{Session: s.row.ID, Agent: o.Agent, Cwd: o.Cwd, Worktree: o.Worktree, Model: o.Model, Effort: o.Effort}
+	if o.Mode != nil {
+		c.Mode = string(*o.Mode)
+	}
+	if agent != "" && agent != o.Agent { // another agent knows other models
+		c.Agent, c.Model, c.Effort = agent, "", ""
+	}
+	return m.newConversation(c)
+}
+
+// takesOver goes on with an interrupted job: before all that waits behind it, which goes on then too.
+func (j *job) takesOver(old *job) {
+	ref := j.row.Ref()
+	old.row.ResumedAs, old.row.Resumable = &ref, false
+	old.note(j.m.now(), "owner", fmt.Sprintf("%s goes on with it", ref))
+	if old.entry == nil {
+		old.finish() // it was brought back from the archive
+	}
+	old.touch()
+	if j.conv == old.conv {
+		j.moveTo(0)
+		j.conv.setPaused("")
+	}
+}
+
+// resumed looks at what came of a job that went on with another one: when that came to nothing it can be tried again.
+func (j *job) resumed() {
+	if j.row.Resumes == nil || j.row.State == wire.StateCompleted || j.row.State == wire.StateInterrupted {
+		return
+	}
+	_, id, _ := j.row.Resumes.Split()
+	if old := j.m.jobs[id]; old != nil && old.row.ResumedAs != nil && *old.row.ResumedAs == j.row.Ref() && !old.row.Resumable {
+		old.row.Resumable = true
+		old.touch()
+	}
+}
