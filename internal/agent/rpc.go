@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// An RPC is one JSON-RPC message of an agent: a request has Method and ID, a notice only Method, an answer only ID.
+// Params and Result share the bytes of the line that it was read from.
+type RPC struct {
+	ID     json.RawMessage // as it was written: a number or a string; nil for none
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *RPCError
+}
+
+// An RPCError is why a request failed.
+type RPCError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Codes of errors that JSON-RPC itself defines.
+const (
+	RPCNoMethod = -32601 // the method is not offered
+	RPCFailed   = -32603 // an error inside whoever was asked
+)
+
+// rawJSON is a value left as it stands in the line; unlike json.RawMessage it is no copy, since a line may have 64 MiB.
+type rawJSON []byte
+
+func (r *rawJSON) UnmarshalJSON(data []byte) error {
+	*r = data
+	return nil
+}
+
+// ReadRPC reads a line as a message. It returns false for a line that is none: no JSON object, or one with neither
+// method, id nor error.
+func ReadRPC(line []byte) (RPC, bool) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params rawJSON         `json:"params"`
+		Result rawJSON         `json:"result"`
+		Error  *RPCError       `json:"error"`
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) || json.Unmarshal(line, &m) != nil {
+		return RPC{}, false
+	}
+	if string(m.ID) == "null" {
+		m.ID = nil
+	}
+	if m.Method == "" && m.ID == nil && m.Error == nil {
+		return RPC{}, false
+	}
+	return RPC{ID: m.ID, Method: m.Method, Params: json.RawMessage(m.Params), Result: json.RawMessage(m.Result), Error: m.Error}, true
+}
+
+// Number returns the id as a number, which is what ids of ours are. It is false for any other id.
+func (m RPC) Number() (uint64, bool) {
+	var n uint64
+	if m.ID == nil || json.Unmarshal(m.ID, &n) != nil {
+		return 0, false
+	}
+	return n, true
+}
+
+// RequestLine returns a request of ours with n as its id. Version says whether the message names JSON-RPC 2.0, which
+// some agents leave out.
+func RequestLine(version bool, n uint64, method string, params any) []byte {
+	return rpcLine(rpcOut{Version: rpcVersion(version), ID: n, Method: method, Params: params})
+}
+
+// NoticeLine returns a message that nobody answers.
+func NoticeLine(version bool, method string, params any) []byte {
+	return rpcLine(rpcOut{Version: rpcVersion(version), Method: method, Params: params})
+}
+
+// ResultLine returns the answer to a request of the agent, under its own id.
+func ResultLine(version bool, id json.RawMessage, result any) []byte {
+	if result == nil {
+		result = json.RawMessage("null")
+	}
+	return rpcLine(rpcOut{Version: rpcVersion(version), ID: id, Result: result})
+}
+
+// ErrorLine refuses a request of the agent, under its own id.
+func ErrorLine(version bool, id json.RawMessage, code int, message string) []byte {
+	return rpcLine(rpcOut{Version: rpcVersion(version), ID: id, Error: &RPCError{Code: code, Message: message}})
+}
+
+type rpcOut struct {
+	Version string    `json:"jsonrpc,omitempty"`
+	ID      any       `json:"id,omitempty"`
+	Method  string    `json:"method,omitempty"`
+	Params  any       `json:"params,omitempty"`
+	Result  any       `json:"result,omitempty"`
+	Error   *RPCError `json:"error,omitempty"`
+}
+
+func rpcVersion(named bool) string {
+	if named {
+		return "2.0"
+	}
+	return ""
+}
+
+// rpcLine returns the message with its line feed, or nothing for one that is no JSON, such as an id that is none.
+func rpcLine(m rpcOut) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(m) != nil {
+		return nil
+	}
+	return out.Bytes()
+}
