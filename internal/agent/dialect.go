@@ -38,6 +38,7 @@ type Kind struct {
 	Name      string // such as "codex"
 	Command   string // the program looked for in PATH when the owner names none
 	Transport Transport
+	Dialect   string   // name of the dialect in checkpoints; Name when empty
 	Version   uint32   // of the dialect's checkpoint
 	Pass      []string // names of environment variables that the agent may inherit, beside the common ones; a trailing * matches a prefix
 	SignIn    string   // the one command that signs in

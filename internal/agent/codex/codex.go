@@ -1,7 +1,8 @@
-// Package codex is the dialect of `codex exec --json`: one process per turn, its prompt on standard input, later
-// turns by resume. It was written against codex 0.171.0. Only internal/run drives it, by agent.Dialect.
+// Package codex holds the two dialects of codex: `codex exec --json` (Kind), one process per turn, its prompt on standard
+// input, later turns by resume; and `codex app-server` (LiveKind), one process for several turns, which asks. They were
+// written against codex 0.171.0. Only internal/run drives them, by agent.Dialect.
 //
-// Every thread has an id from its first line on, before the model is called, so a turn that breaks can be resumed. Its
+// In exec every thread has an id from its first line on, before the model is called, so a turn that breaks can be resumed. Its
 // figures of use are sums over the thread. It asks nobody: what its sandbox forbids fails, mostly without a trace.
 package codex
 
@@ -40,9 +41,8 @@ type dialect struct {
 
 type state struct {
 	agent.OneTurn
-	Retried bool     `json:"retried,omitzero"` // the answer in hand was begun anew, so its messages come again
-	Said    []string `json:"said,omitempty"`   // digests of the answer's messages so far
-	Error   string   `json:"error,omitempty"`  // the last error event
+	answer
+	Error string `json:"error,omitempty"` // the last error event
 }
 
 // Plan builds the command line: all options before resume, and "-" for the prompt unless the owner's own command
@@ -54,13 +54,7 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	argv := append([]string{d.settings.Program("codex")}, d.settings.Args...)
 	argv = append(argv, "exec", "--json", "--skip-git-repo-check")
 	mode, note := modeFlags(t.Mode)
-	argv = append(argv, mode...)
-	for _, setting := range []string{
-		"check_for_update_on_startup=false", "features.plugins=false", "features.apps=false",
-		"features.daemon_auto_start=false", "analytics.enabled=false", "notify=[]",
-	} {
-		argv = append(argv, "-c", setting)
-	}
+	argv = append(append(argv, mode...), quiet()...)
 	if model := agent.Choose(t.Model, d.settings.Model); model != "" {
 		argv = append(argv, "--model="+model)
 	}
@@ -74,6 +68,19 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 		return agent.Launch{Argv: append(argv, t.Prompt), Note: note}, nil
 	}
 	return agent.Launch{Argv: append(argv, "-"), Note: note}, nil
+}
+
+// quiet are the settings that keep codex from doing what nobody asked it for: it calls home for nothing but its model,
+// starts no daemon and sends no notices of its own.
+func quiet() []string {
+	var flags []string
+	for _, setting := range []string{
+		"check_for_update_on_startup=false", "features.plugins=false", "features.apps=false",
+		"features.daemon_auto_start=false", "analytics.enabled=false", "notify=[]",
+	} {
+		flags = append(flags, "-c", setting)
+	}
+	return flags
 }
 
 // modeFlags returns the options of a permission mode and a sentence on what it means where nobody can be asked. An

@@ -2,10 +2,7 @@ package codex
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,9 +45,6 @@ type item struct {
 		Completed bool   `json:"completed"`
 	} `json:"items"`
 }
-
-// maxSaid bounds the digests kept of one answer's messages.
-const maxSaid = 200
 
 // line reads one line of standard output.
 func (d *dialect) line(line []byte) []agent.Fact {
@@ -95,7 +89,7 @@ func (d *dialect) complained(message string) []agent.Fact {
 }
 
 func (d *dialect) started(i item) []agent.Fact {
-	d.answered(i.Type)
+	d.state.next(i.Type)
 	switch i.Type {
 	case "command_execution":
 		return tool(agent.CommandLine(i.Command))
@@ -108,7 +102,7 @@ func (d *dialect) started(i item) []agent.Fact {
 }
 
 func (d *dialect) completed(i item) []agent.Fact {
-	d.answered(i.Type)
+	d.state.next(i.Type)
 	switch i.Type {
 	case "agent_message":
 		return d.said(i.Text)
@@ -145,24 +139,10 @@ func (d *dialect) completed(i item) []agent.Fact {
 	return []agent.Fact{{Kind: agent.FactActivity}}
 }
 
-// answered forgets the messages of an answer once a tool shows that the next one began.
-func (d *dialect) answered(kind string) {
-	switch kind {
-	case "agent_message", "reasoning", "error":
-	default:
-		d.state.Retried, d.state.Said = false, nil
-	}
-}
-
 // said logs a message, unless it is one of an answer that codex had to begin anew.
 func (d *dialect) said(text string) []agent.Fact {
-	sum := sha256.Sum256([]byte(text))
-	digest := hex.EncodeToString(sum[:8])
-	if d.state.Retried && slices.Contains(d.state.Said, digest) {
+	if d.state.repeats(text) {
 		return []agent.Fact{{Kind: agent.FactActivity}}
-	}
-	if len(d.state.Said) < maxSaid {
-		d.state.Said = append(d.state.Said, digest)
 	}
 	return []agent.Fact{d.state.Say(text)}
 }

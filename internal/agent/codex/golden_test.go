@@ -23,9 +23,30 @@ func TestC4C5_RecordedTurns(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		t.Run(name, func(t *testing.T) {
-			items := realagent.Load(t, file).Check(t, codex.Kind())
+			kind := codex.Kind()
+			if strings.HasPrefix(name, "live-") {
+				kind = codex.LiveKind()
+			}
+			items := realagent.Load(t, file).Check(t, kind)
 			realagent.Golden(t, "testdata/"+name+".golden", realagent.Render(items), *update)
 		})
+	}
+}
+
+// TestC5_TheExitCodeOfALiveProcessDecidesNothing does the same for processes that served several turns.
+func TestC5_TheExitCodeOfALiveProcessDecidesNothing(t *testing.T) {
+	for _, name := range []string{"live-ok", "live-500", "live-cancelled", "live-refusal"} {
+		recording := realagent.Load(t, "testdata/"+name+".jsonl")
+		want := realagent.Endings(recording.Replay(t, codex.LiveKind()))
+		for _, code := range []int{0, 1, 127, 255} {
+			recording[len(recording)-1] = realagent.Entry{Kind: "exit", Code: code}
+			got := realagent.Endings(recording.Replay(t, codex.LiveKind()))
+			for i := range want {
+				if len(got) != len(want) || got[i].State != want[i].State || got[i].Class != want[i].Class {
+					t.Errorf("%s with exit code %d ends %+v, want %+v", name, code, got, want)
+				}
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"scv/internal/agent"
 	"scv/internal/run/spool"
 )
 
@@ -52,18 +53,21 @@ func (f *Fold) Checkpoint() (*Checkpoint, bool, error) {
 		return nil, false, fmt.Errorf("make a checkpoint of %s: %w", f.o.Run, err)
 	}
 	return &Checkpoint{
-		Version: Version, Dialect: f.o.Kind.Name, Format: f.o.Kind.Version, Seq: f.frame, Read: f.read, At: f.at,
+		Version: Version, Dialect: f.dialect(), Format: f.o.Kind.Version, Seq: f.frame, Read: f.read, At: f.at,
 		Out: openLine{f.out.buf, f.out.cut}, Err: openLine{f.err.buf, f.err.cut},
 		Turn: f.turn, Exited: f.exited, Stopped: f.stopped, State: state,
 	}, true, nil
 }
 
+// dialect is the name that a checkpoint carries: one agent may be spoken to in several ways.
+func (f *Fold) dialect() string { return agent.Choose(f.o.Kind.Dialect, f.o.Kind.Name) }
+
 // Restore puts a fresh fold where a checkpoint was made. It reads its own version and the one before.
 func (f *Fold) Restore(c *Checkpoint) error {
 	old := c.Format == f.o.Kind.Version || c.Format+1 == f.o.Kind.Version
-	if c.Version != Version || c.Dialect != f.o.Kind.Name || !old {
+	if c.Version != Version || c.Dialect != f.dialect() || !old {
 		return fmt.Errorf("%w: it is version %d of %s %d, known are version %d of %s %d", ErrUnknownCheckpoint,
-			c.Version, c.Dialect, c.Format, Version, f.o.Kind.Name, f.o.Kind.Version)
+			c.Version, c.Dialect, c.Format, Version, f.dialect(), f.o.Kind.Version)
 	}
 	if err := f.o.Dialect.Restore(c.State); err != nil {
 		return fmt.Errorf("restore a checkpoint of %s: %w", f.o.Run, err)

@@ -86,6 +86,9 @@ func Claude(t testing.TB, o Options) *Agent {
 func (a *Agent) Scrub() *strings.Replacer {
 	dashed := strings.NewReplacer("/", "-", ".", "-", "_", "-").Replace(a.Dir)
 	pairs := []string{a.Dir, "/w", dashed, "-w", a.Model.URL, "http://127.0.0.1:1", strings.TrimPrefix(a.Model.URL, "http://"), "127.0.0.1:1"}
+	if host, err := os.Hostname(); err == nil {
+		pairs = append(pairs, `"serverName":"`+host+`"`, `"serverName":"host"`)
+	}
 	return strings.NewReplacer(pairs...)
 }
 

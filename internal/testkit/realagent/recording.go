@@ -106,15 +106,21 @@ func (r Recording) Replay(t testing.TB, kind agent.Kind) []fold.Item {
 	}, r.Frames(), nil)
 }
 
-// Ending returns the one outcome among items; a second or none fails the test.
-func Ending(t testing.TB, items []fold.Item) row.End {
-	t.Helper()
+// Endings returns the outcomes among items, in order.
+func Endings(items []fold.Item) []row.End {
 	var ends []row.End
 	for _, step := range foldtest.Steps(items) {
 		if step.Kind == row.StepTurnEnded {
 			ends = append(ends, *step.End)
 		}
 	}
+	return ends
+}
+
+// Ending returns the one outcome among items; a second or none fails the test.
+func Ending(t testing.TB, items []fold.Item) row.End {
+	t.Helper()
+	ends := Endings(items)
 	if len(ends) != 1 {
 		t.Fatalf("the turn ended %d times", len(ends))
 	}

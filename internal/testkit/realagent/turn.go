@@ -151,17 +151,23 @@ func (r *recorder) add(e Entry, in agent.Input) {
 func (r *recorder) wait(t testing.TB) {
 	t.Helper()
 	r.pumps.Wait()
-	if err := r.command.Wait(); err != nil {
+	r.entries = append(r.entries, wait(t, r.command))
+}
+
+// wait returns how a process ended whose streams have.
+func wait(t testing.TB, command *exec.Cmd) Entry {
+	t.Helper()
+	if err := command.Wait(); err != nil {
 		if _, ended := errors.AsType[*exec.ExitError](err); !ended {
 			t.Fatal(err)
 		}
 	}
-	state := r.command.ProcessState
+	state := command.ProcessState
 	e := Entry{Kind: "exit", Code: state.ExitCode()}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		e.Signal = "SIG" + signalName(status.Signal())
 	}
-	r.entries = append(r.entries, e)
+	return e
 }
 
 func signalName(s syscall.Signal) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"scv/internal/agent"
+	"scv/internal/agent/codex"
 	"scv/internal/testkit/fakemodel"
 	"scv/internal/testkit/need"
 	"scv/internal/testkit/proxy"
@@ -71,15 +72,22 @@ func TestTrial_AnACPAgentUnderDaemonsThatDie(t *testing.T) {
 	}
 }
 
-// TestTrial_CodexAppServerUnderDaemonsThatDie does the same with the real codex.
+// TestTrial_CodexAppServerUnderDaemonsThatDie does the same with the real codex and its own dialect.
 func TestTrial_CodexAppServerUnderDaemonsThatDie(t *testing.T) {
 	a := realagent.Codex(t, realagent.Options{})
-	command := exec.CommandContext(t.Context(), a.Path, "app-server", "-c", "features.plugins=false", "-c", "features.apps=false",
-		"-c", "features.daemon_auto_start=false", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false")
-	command.Env, command.Dir = a.Env, a.Dir+"/work"
+	kind := codex.LiveKind()
 	prompt := func(n string) string { return "@@shell:echo ran >> ran-" + n + "|say:answer " + n }
 	o := &owner{turns: turns(prompt, a.Dir+"/work"), approve: decisions}
-	log := run(t, command, newAppServer, o)
+	for i := range o.turns {
+		o.turns[i].Mode = agent.ModeAlways
+	}
+	launch, err := kind.New(agent.Settings{Command: a.Path}).Plan(o.turns[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), launch.Argv[0], launch.Argv[1:]...)
+	command.Env, command.Dir = a.Env, a.Dir+"/work"
+	log := run(t, command, kind.New, o)
 	if got, want := states(log), []wire.AgentState{wire.StateCompleted, wire.StateCompleted, wire.StateInterrupted}; !slices.Equal(got, want) {
 		t.Errorf("the turns ended %v, want %v", got, want)
 	}
@@ -88,6 +96,9 @@ func TestTrial_CodexAppServerUnderDaemonsThatDie(t *testing.T) {
 	}
 	if asked, closed := count(log, agent.FactApprovalAsked), count(log, agent.FactApprovalClosed); asked != 3 || closed != 3 {
 		t.Errorf("%d questions, %d closed", asked, closed)
+	}
+	if offers := count(log, agent.FactOffer); offers != 3 {
+		t.Errorf("%d offers, want one of the thread, the account and the models each", offers)
 	}
 	a.NoDials(t)
 }
