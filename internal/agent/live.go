@@ -20,6 +20,7 @@ type Live struct {
 	Ready   bool              `json:"ready,omitzero"`   // the handshake is through
 	Spoke   bool              `json:"spoke,omitzero"`   // the agent wrote a line that its dialect understood
 	Gone    bool              `json:"gone,omitzero"`    // the process ended
+	Useless bool              `json:"useless,omitzero"` // its handshake failed for good: it is only to be closed
 	Broken  string            `json:"broken,omitempty"` // why its input is closed
 	Session string            `json:"session,omitempty"`
 	Wrote   []string          `json:"wrote,omitempty"`   // keys that came back: the handshake's and those of the turn in hand
@@ -183,7 +184,11 @@ func (s *Live) Waits(prefix string) bool {
 
 // Owe notes an answer that is written without anybody's wish. Request is the agent's id of what is answered.
 func (s *Live) Owe(request string, line []byte) {
-	s.Owed = append(s.Owed, Debt{Key: fmt.Sprintf("%s%d:%s", keyOwed, s.Turn, short(request)), Line: line})
+	key := fmt.Sprintf("%s%d:%s", keyOwed, s.Turn, short(request))
+	for again := 2; s.Sent(key) || slices.ContainsFunc(s.Owed, func(d Debt) bool { return d.Key == key }); again++ {
+		key = fmt.Sprintf("%s%d:%s+%d", keyOwed, s.Turn, short(request), again) // an id used again is owed again
+	}
+	s.Owed = append(s.Owed, Debt{Key: key, Line: line})
 }
 
 func withdrawKey(request string) string { return keyWithdraw + short(request) }
@@ -230,6 +235,7 @@ const maxStream = 4 << 10
 // Chunk takes a part of a message that comes in parts. What it returns ends with a paragraph, or with a line once much
 // waits, so that a person can follow and a credential is not cut in two.
 func (s *Live) Chunk(part string) []Fact {
+	s.Cut = s.Cut && len(s.Whole) > 0 // what was cut before was another message
 	if !s.Cut {
 		kept, cut := Bound(part, MaxReply-len(s.Whole))
 		s.Whole, s.Cut = append(s.Whole, kept...), cut
@@ -285,11 +291,25 @@ func (s *Live) End(o Outcome) []Fact {
 	return append(facts, s.Stamp(Fact{Kind: FactTurnEnded, Outcome: &o})...)
 }
 
+// Fail settles a turn that could not be begun, such as one whose settings the agent refused; 0 stands for the turn that
+// the process was started for.
+func (s *Live) Fail(turn uint32, o Outcome) []Fact {
+	s.Turn, s.Active = turn, true
+	return s.End(o)
+}
+
+// Forsake settles the turn that waits for a handshake that failed for good. The process is of no use any more, and Next
+// closes it.
+func (s *Live) Forsake(o Outcome) []Fact {
+	s.Useless = true
+	return s.Fail(s.Turn, o)
+}
+
 // exited settles a turn that had no final event; between turns an agent may leave. One that leaves before it could take
 // a prompt fails the turn that it was started for.
 func (s *Live) exited(name string, exit Exit) []Fact {
 	s.Gone = true
-	if !s.Active && s.Ready {
+	if !s.Active && (s.Ready || s.Useless) {
 		return nil
 	}
 	s.Active = true
@@ -307,6 +327,8 @@ func (s *Live) Next(w Wishes, n uint64, t Tongue) (Message, bool) {
 		return Message{}, false
 	case len(s.Owed) > 0:
 		return Message{Key: s.Owed[0].Key, Bytes: s.Owed[0].Line}, true
+	case s.Useless || w.Close && w.Turn == nil && !s.Active:
+		return Message{Key: keyClose, EOF: true}, true
 	case !s.Ready && len(s.Pending) > 0:
 		return Message{}, false
 	case !s.Ready:
@@ -315,8 +337,6 @@ func (s *Live) Next(w Wishes, n uint64, t Tongue) (Message, bool) {
 		return s.during(w, n, t)
 	case w.Turn != nil && !s.Sent(w.Turn.Key) && w.Cancel != w.Turn.Number:
 		return line(w.Turn.Key, t.Prompt(*w.Turn, n))
-	case w.Close && w.Turn == nil:
-		return Message{Key: keyClose, EOF: true}, true
 	}
 	return Message{}, false
 }

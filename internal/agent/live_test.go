@@ -160,3 +160,27 @@ func TestLive_AnEndWithoutAWord(t *testing.T) {
 		t.Errorf("leaving between turns gave %+v", facts)
 	}
 }
+
+func TestLive_AShortMessageAfterOneThatWasCutIsTheReply(t *testing.T) {
+	s, _ := running(t)
+	s.Chunk(strings.Repeat("x", MaxReply))
+	s.Chunk("y")
+	s.Flush()
+	s.Chunk("done")
+	for _, f := range s.End(Outcome{State: wire.StateCompleted}) {
+		if f.Kind == FactTurnEnded && (f.Outcome.Reply != "done" || f.Outcome.Detail != "") {
+			t.Errorf("the reply is %.20q, %q", f.Outcome.Reply, f.Outcome.Detail)
+		}
+	}
+}
+
+func TestLive_AnIdUsedAgainIsOwedAgain(t *testing.T) {
+	s, w := running(t)
+	s.Owe("9", []byte("1"))
+	s.Owe("9", []byte("2"))
+	first := echo(t, s, w, toy{})
+	s.Owe("9", []byte("3"))
+	if got := strings.Join(append(first, echo(t, s, w, toy{})...), "|"); got != "owed:3:9 1|owed:3:9+2 2|owed:3:9+3 3" {
+		t.Errorf("said %q", got)
+	}
+}

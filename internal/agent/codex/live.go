@@ -33,7 +33,6 @@ type live struct {
 // liveState is the folded state. Its methods read what codex says.
 type liveState struct {
 	agent.Live
-	Failed  bool   `json:"failed,omitzero"`  // the handshake failed: the process is to leave
 	Resumes bool   `json:"resumes,omitzero"` // the thread is an old one
 	TurnID  string `json:"turn_id,omitzero"` // codex's name of the turn in hand, or of the last one; empty until it told
 	Begun   bool   `json:"begun,omitzero"`   // it runs: before, codex knows no turn to interrupt or to steer

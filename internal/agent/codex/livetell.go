@@ -16,9 +16,6 @@ type object = map[string]any
 func (d *live) Handshake(w agent.Wishes, n uint64) (agent.Message, bool) {
 	initialize, initialized, thread := agent.HelloKey("initialize"), agent.HelloKey("initialized"), agent.HelloKey("thread")
 	switch {
-	case d.s.Failed || w.Turn == nil && w.Close:
-		leave := agent.HelloKey("close")
-		return agent.Message{Key: leave, EOF: true}, !d.s.Sent(leave)
 	case !d.s.Sent(initialize):
 		return agent.Message{Key: initialize, Bytes: agent.RequestLine(false, n, "initialize", object{
 			"clientInfo": object{"name": "scv", "title": "SCV", "version": "1"},
@@ -211,10 +208,6 @@ func (s *liveState) exit(in agent.Input) []agent.Fact {
 		}
 	}
 	s.Steers = nil
-	if s.Failed {
-		s.Gone = true
-		return facts
-	}
 	s.Remember([]byte(s.Complaint))
 	ended, _ := s.Feed("codex", in)
 	for _, f := range ended {
@@ -230,8 +223,7 @@ func (s *liveState) broke(what string, class agent.Class, message string) []agen
 	if found := agent.ClassifyText(message); found != agent.ClassNone {
 		class = found
 	}
-	s.Failed, s.Active = true, true
-	return s.End(agent.Outcome{
+	return s.Forsake(agent.Outcome{
 		State: wire.StateFailed, Class: class, Error: message,
 		Detail: agent.Explain(class, "codex", signIn, what+": "+message),
 	})
