@@ -38,14 +38,9 @@ type bench struct {
 func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() string) (*bench, error) {
 	began := opt.Now()
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // a collection in the middle of the loading costs a fifth of it
-	store, err := ledger.Open(ctx, opt.Home, log)
+	store, loaded, err := openLedger(ctx, opt, log)
 	if err != nil {
 		return nil, err
-	}
-	loaded, err := store.Load(ctx)
-	if err != nil {
-		store.Close(context.WithoutCancel(ctx))
-		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	kinds := newKinds(opt)
 	masker := newMasker(opt.Environ)

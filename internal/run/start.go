@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,9 +124,18 @@ func (r beginning) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnS
 		Env: agent.Environment(r.c.Environ, r.kind, launch, r.marks(w)),
 		Spec: control.Spec{
 			Run: string(r.h), Session: string(w.Session), Job: string(w.Job), Conversation: string(r.o.Conversation.ID),
-			Home: r.c.HomeID, Binary: r.c.Version, Argv: []string{r.c.Mask().Text(launch.Argv[0])}, Cwd: w.Cwd, Stdin: control.StdinPipe, Socket: r.c.Home.CtlSocket(r.h),
+			Meta: meta(r.o), Home: r.c.HomeID, Binary: r.c.Version, Argv: []string{r.c.Mask().Text(launch.Argv[0])}, Cwd: w.Cwd, Stdin: control.StdinPipe, Socket: r.c.Home.CtlSocket(r.h),
 		},
 	}
+}
+
+// meta is what rebuilding a lost ledger needs of an order; it holds masked text only.
+func meta(o row.Order) json.RawMessage {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return nil // a rebuild then knows less of the run
+	}
+	return data
 }
 
 // marks are the variables by which a run's processes, and what they start, are known (behaviour/jobs.md 11).

@@ -28,6 +28,8 @@ type Config struct {
 
 	Approvals Approvals
 
+	Retention Retention
+
 	Origins  map[string]string // of each set key: "config.toml:12", "SCV_CONFIG:3", "--policy flag"
 	Warnings []*Problem        // keys that are accepted and do nothing here, and old names
 	Files    []File
@@ -55,6 +57,11 @@ type Limits struct {
 	Unfinished    int // jobs of a home that are not final; more are refused
 	IdleMinutes   int // a live agent without a turn for so long is closed; the next prompt starts it again
 	MemoryFloorMB int // MiB of memory that must be free before another run starts; 0 turns the check off
+}
+
+// Retention says how long what is over is kept.
+type Retention struct {
+	Days int // after a job's end; 0 for ever
 }
 
 // Policy is what an agent may do unasked.

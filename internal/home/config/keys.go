@@ -22,7 +22,7 @@ func open(table string) bool {
 
 // strict reports whether an unknown key under a top-level table is an error rather than a warning.
 func strict(table string) bool {
-	return table == "policy" || table == "agents" || table == "limits"
+	return table == "policy" || table == "agents" || table == "limits" || table == "retention"
 }
 
 // Served lists the agents that this version can run.
@@ -42,6 +42,7 @@ func ours() []field {
 		used(number("limits.memory_floor_mb", 256, 0, 1<<20)),
 		used(field{name: "approvals.wait", kind: kindText, check: checkWait}),
 		used(number("limits.idle_minutes", 15, 1, 1<<20)),
+		used(number("retention.days", 30, 0, 36500)),
 	}
 }
 

@@ -27,6 +27,7 @@ func (c *Config) merge(project *layer) {
 		IdleMinutes:   c.number("limits.idle_minutes"),
 	}
 	c.Approvals.Wait, _ = time.ParseDuration(c.text("approvals.wait")) // checked when it was read; absent is 0
+	c.Retention.Days = c.number("retention.days")
 	c.Policy.Mode = c.text("policy.mode")
 	c.Agents = map[string]AgentConfig{}
 	for key := range c.values {

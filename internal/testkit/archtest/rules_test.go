@@ -38,6 +38,12 @@ func innerRooms() []room {
 			"the ledger knows rows and files",
 		},
 		{"internal/run/spool", []string{"internal/failpoint"}, []string{"net", "net/http", "os/exec"}, "the shim links it: keep it small"},
+		{
+			"internal/workbench/rebuild",
+			[]string{"internal/wire", "internal/home", "internal/workbench/row", "internal/workbench/ledger", "internal/run/control", "internal/run/runlog"},
+			[]string{"net/http", "os/exec"},
+			"a lost ledger is built from its copy, from wishes and from the directories of runs",
+		},
 		{"internal/run/proc", nil, []string{"net/http", "github.com/"}, "the shim links it: keep it small"},
 		{"internal/run/control", []string{"internal/run/spool", "internal/run/proc", "internal/failpoint"}, []string{"net/http", "github.com/", "modernc.org/"}, "both ends of the control socket; the shim links it"},
 		{"internal/run/shim", []string{"internal/run/spool", "internal/run/proc", "internal/run/control", "internal/failpoint"}, []string{"net/http", "github.com/spf13/", "modernc.org/", "regexp", "text/template"}, "what decides a shim's memory is package init"},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"time"
 
 	"scv/internal/failpoint"
 	"scv/internal/home"
@@ -25,8 +26,12 @@ type acceptedLine struct {
 	Job    row.Job `json:"job"`
 	Prompt string  `json:"prompt,omitempty"`
 
-	Approval *row.Approval `json:"approval,omitempty"`
-	Rule     *row.Rule     `json:"rule,omitempty"`
+	Approval     *row.Approval     `json:"approval,omitempty"`
+	Rule         *row.Rule         `json:"rule,omitempty"`
+	Conversation *row.Conversation `json:"conversation,omitempty"`
+	// Of an end.
+	Result *row.Result `json:"result,omitempty"`
+	Run    *row.Run    `json:"run,omitempty"`
 
 	Sum string `json:"c,omitempty"`
 }
@@ -72,9 +77,37 @@ func wholeLines(f *os.File) (int64, error) {
 	return 0, nil
 }
 
+// ends are the lines of the jobs that a batch ends, with what was stored beside them: what a lost ledger cannot read
+// from the runs' directories any more.
+func ends(b *row.Batch, now time.Time) (all []row.Accepted) {
+	for i := range b.Jobs {
+		j := &b.Jobs[i]
+		r, ended := b.Results[j.Job.Job]
+		if !j.State.Final() || !ended && j.Dismissed {
+			continue
+		}
+		a := row.Accepted{At: now, What: "end", Job: *j}
+		if ended {
+			a.Result = &r
+		}
+		for k := range b.Runs {
+			if j.Run != nil && b.Runs[k].Handle == *j.Run {
+				a.Run = &b.Runs[k]
+			}
+		}
+		for k := range b.Conversations {
+			if j.Conversation != nil && b.Conversations[k].ID == *j.Conversation {
+				a.Conversation = &b.Conversations[k]
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
 // append writes the lines with one write.
 func (a *accepted) append(all []row.Accepted) error {
-	if len(all) == 0 {
+	if len(all) == 0 || a.f == nil {
 		return nil
 	}
 	var b bytes.Buffer
@@ -94,7 +127,10 @@ func (a *accepted) append(all []row.Accepted) error {
 }
 
 func acceptedText(a row.Accepted) (string, error) {
-	line, err := encode(acceptedLine{AtMs: a.At.UnixMilli(), What: a.What, Job: a.Job, Prompt: a.Prompt, Approval: a.Approval, Rule: a.Rule})
+	line, err := encode(acceptedLine{
+		AtMs: a.At.UnixMilli(), What: a.What, Job: a.Job, Prompt: a.Prompt, Approval: a.Approval, Rule: a.Rule,
+		Conversation: a.Conversation, Result: a.Result, Run: a.Run,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -150,5 +186,8 @@ func parseAccepted(line []byte) (row.Accepted, error) {
 	if fmt.Sprintf("%s,\"c\":\"%08x\"}", body, sum(body)) != string(line) {
 		return row.Accepted{}, errors.New("its checksum does not match")
 	}
-	return row.Accepted{At: timeOf(l.AtMs), What: l.What, Job: l.Job, Prompt: l.Prompt, Approval: l.Approval, Rule: l.Rule}, nil
+	return row.Accepted{
+		At: timeOf(l.AtMs), What: l.What, Job: l.Job, Prompt: l.Prompt, Approval: l.Approval, Rule: l.Rule,
+		Conversation: l.Conversation, Result: l.Result, Run: l.Run,
+	}, nil
 }

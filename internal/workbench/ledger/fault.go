@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"errors"
-	"path/filepath"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -21,6 +20,25 @@ const (
 	noSpaceFirst = "free some space on that disk, then start again"
 )
 
+// damaged is the refusal of a damaged ledger, with its cause.
+type damaged struct {
+	refusal *wire.Error
+	cause   error
+}
+
+func (e *damaged) Error() string { return e.refusal.Message }
+
+func (e *damaged) Unwrap() []error { return []error{e.refusal, e.cause} }
+
+// codeOf is the primary result code of an error of SQLite.
+func codeOf(err error) (int, bool) {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return 0, false
+	}
+	return e.Code() & primaryCode, true
+}
+
 // unopened says what can be done about a ledger that could not be opened; the cause stays in the sentence.
 func unopened(h *home.Home, err error) error {
 	path := home.Pretty(h.LedgerPath())
@@ -28,17 +46,14 @@ func unopened(h *home.Home, err error) error {
 		return wire.Refuse(wire.ReasonRefused, "look who made it, then remove it: rm "+path,
 			"%s is a link, and SCV follows none there", path)
 	}
-	e, ok := errors.AsType[*sqlite.Error](err)
+	code, ok := codeOf(err)
 	if !ok {
 		return err
 	}
-	switch e.Code() & primaryCode {
+	switch code {
 	case codeCorrupt, codeNotADB:
-		// The journal beside it must go along: it would be played back into the next ledger.
-		away := filepath.Join(filepath.Dir(path), "broken")
-		return wire.Refuse(wire.ReasonUnavailable,
-			"put a copy of it back, or go on without its jobs, whose logs stay: mkdir -p "+away+" && mv "+path+"* "+away+"/",
-			"the ledger %s is damaged (%v)", path, err)
+		return &damaged{refusal: wire.Refuse(wire.ReasonUnavailable, "build it anew from what lies beside it: scv doctor --rebuild-ledger",
+			"the ledger %s is damaged (%v)", path, err), cause: err}
 	case codeFull:
 		return wire.Refuse(wire.ReasonUnavailable, noSpaceFirst, "the disk of the ledger %s is full (%v)", path, err)
 	case codeIO:

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"strconv"
@@ -55,6 +56,7 @@ func (e *NewerLayoutError) Error() string {
 // goroutine, Store from one at a time.
 type Store struct {
 	home     *home.Home
+	path     string // of the database
 	log      *slog.Logger
 	db       *sql.DB // one connection that writes
 	read     *sql.DB // connections that read, opened on first use
@@ -75,16 +77,16 @@ func Open(ctx context.Context, h *home.Home, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	fresh, err := prepare(h)
+	s := &Store{home: h, path: h.LedgerPath(), log: log}
+	fresh, err := prepare(h, s.path)
 	if err != nil {
 		return nil, unopened(h, err)
 	}
 	if !fresh {
-		if err := checkLayout(ctx, h.LedgerPath()); err != nil {
+		if err := checkLayout(ctx, s.path); err != nil {
 			return nil, unopened(h, err)
 		}
 	}
-	s := &Store{home: h, log: log}
 	if fresh {
 		if err := s.salvage(); err != nil {
 			return nil, err
@@ -100,9 +102,37 @@ func Open(ctx context.Context, h *home.Home, log *slog.Logger) (*Store, error) {
 	return s, nil
 }
 
+// OpenDraft opens a ledger under construction at a path of its own, beside the one of the home: to build anew what was
+// lost. It goes on from what accepted.jsonl says of numbers, and writes nothing there.
+func OpenDraft(ctx context.Context, h *home.Home, path string, log *slog.Logger) (*Store, error) {
+	s := &Store{home: h, path: path, log: log}
+	if _, err := prepare(h, path); err != nil {
+		return nil, err
+	}
+	if err := s.salvage(); err != nil {
+		return nil, err
+	}
+	return s, s.open(ctx)
+}
+
+// Counters are the numbers that were given so far.
+func (s *Store) Counters() row.Counters { return s.counters }
+
+// higher is the higher of each number.
+func higher(a, b row.Counters) row.Counters {
+	out := row.Counters{Job: max(a.Job, b.Job), Runs: max(a.Runs, b.Runs), Conversations: maps.Clone(b.Conversations)}
+	for agent, n := range a.Conversations {
+		if out.Conversations == nil {
+			out.Conversations = map[string]uint64{}
+		}
+		out.Conversations[agent] = max(out.Conversations[agent], n)
+	}
+	return out
+}
+
 // prepare makes the database's file, so that it has our mode and not the umask's.
-func prepare(h *home.Home) (fresh bool, err error) {
-	f, err := os.OpenFile(h.LedgerPath(), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, home.FileMode)
+func prepare(h *home.Home, path string) (fresh bool, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, home.FileMode)
 	if err != nil {
 		return false, fmt.Errorf("open the ledger: %w", err)
 	}
@@ -112,7 +142,7 @@ func prepare(h *home.Home) (fresh bool, err error) {
 		return false, fmt.Errorf("look at the ledger: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return false, fmt.Errorf("the ledger %s is not a plain file", h.LedgerPath())
+		return false, fmt.Errorf("the ledger %s is not a plain file", path)
 	}
 	if info.Mode().Perm() != home.FileMode {
 		if err := f.Chmod(home.FileMode); err != nil {
@@ -127,7 +157,7 @@ func prepare(h *home.Home) (fresh bool, err error) {
 
 // open connects, brings the tables up to date and counts this start.
 func (s *Store) open(ctx context.Context) error {
-	db, err := sql.Open("sqlite", writerDSN(s.home.LedgerPath()))
+	db, err := sql.Open("sqlite", writerDSN(s.path))
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", err)
 	}
@@ -185,9 +215,11 @@ func (s *Store) begin(ctx context.Context) error {
 	n, _ := strconv.ParseUint(meta["starts"], 10, 64)
 	s.starts = max(n, s.starts) + 1
 	if text := meta["counters"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &s.counters); err != nil {
+		var stored row.Counters
+		if err := json.Unmarshal([]byte(text), &stored); err != nil {
 			return fmt.Errorf("read the counters: %w", err)
 		}
+		s.counters = higher(s.counters, stored)
 	}
 	counters, err := encode(s.counters)
 	if err != nil {

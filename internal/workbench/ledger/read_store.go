@@ -25,7 +25,7 @@ func (s *Store) reader() (reads, error) {
 		return reads{}, errShut
 	}
 	if s.read == nil {
-		db, err := sql.Open("sqlite", readerDSN(s.home.LedgerPath()))
+		db, err := sql.Open("sqlite", readerDSN(s.path))
 		if err != nil {
 			return reads{}, fmt.Errorf("open the ledger for reading: %w", err)
 		}

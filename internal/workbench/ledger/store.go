@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -59,7 +61,7 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 	if err := s.keepPrivate(b.Prompts); err != nil {
 		return plain("keep the original of a prompt", err)
 	}
-	if err := s.accepted.append(b.Accepted); err != nil {
+	if err := s.accepted.append(slices.Concat(b.Accepted, ends(&b, time.Now()))); err != nil {
 		return plain("write accepted.jsonl", err)
 	}
 	if err := s.commit(ctx, b); err != nil {

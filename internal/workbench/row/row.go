@@ -133,17 +133,20 @@ type Counters struct {
 	Rules         uint64            `json:"rules,omitzero"`
 }
 
-// An Accepted is one wish of the owner as accepted.jsonl keeps it.
+// An Accepted is one wish of the owner, or the end of a job, as accepted.jsonl keeps it.
 type Accepted struct {
 	At     time.Time
-	What   string // "start", "send", "steer", "edit", "move", "pause", "go-on", "cancel", "dismiss", "kill", "answer", "rule"
+	What   string // "start", "send", "steer", "edit", "move", "pause", "go-on", "cancel", "dismiss", "kill", "answer", "rule"; "end" when the job has ended
 	Job    Job    // empty for what concerns a conversation
 	Prompt string // of start, send, steer and edit
 
-	Conversation *Conversation // of pause and go-on
+	Conversation *Conversation // of pause and go-on, and of an end as far as it was stored with it
 	// Of an answer the question as it stands then, and of a rule the rule.
 	Approval *Approval
 	Rule     *Rule
+	// Of an end, as far as they were stored with it:
+	Result *Result
+	Run    *Run
 }
 
 // Loaded is what a start of the daemon finds: all that is live or unfinished, what ended lately, and the counters.

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"scv/internal/workbench/ledger"
+	"scv/internal/workbench/rebuild"
+	"scv/internal/workbench/row"
+)
+
+// openLedger opens the home's ledger and reads what a start needs. One that is missing or damaged is built anew from
+// what lies beside it, and Loaded.Lost says so; one of a newer layout is refused and nothing is touched.
+func openLedger(ctx context.Context, opt Options, log *slog.Logger) (*ledger.Store, row.Loaded, error) {
+	if ledger.Missing(opt.Home) {
+		return rebuilt(ctx, opt, log)
+	}
+	store, loaded, err := loadLedger(ctx, opt, log)
+	if ledger.Broken(err) {
+		log.Error("the ledger is damaged and is built anew", "error", err)
+		return rebuilt(ctx, opt, log)
+	}
+	return store, loaded, err
+}
+
+// rest leaves a copy of the ledger behind, when the daemon ends in order.
+func (d *dynasty) rest(ended error) error {
+	if ended != nil {
+		return nil
+	}
+	if err := ledger.KeepCopy(d.opt.Home); err != nil {
+		d.log.Warn("no copy of the ledger was made", "error", err)
+	}
+	return nil
+}
+
+func rebuilt(ctx context.Context, opt Options, log *slog.Logger) (*ledger.Store, row.Loaded, error) {
+	report, err := rebuild.Run(ctx, opt.Home, log, opt.Now())
+	if err != nil {
+		return nil, row.Loaded{}, err
+	}
+	store, loaded, err := loadLedger(ctx, opt, log)
+	loaded.Lost = report.Sentence()
+	return store, loaded, err
+}
+
+func loadLedger(ctx context.Context, opt Options, log *slog.Logger) (*ledger.Store, row.Loaded, error) {
+	store, err := ledger.Open(ctx, opt.Home, log)
+	if err != nil {
+		return nil, row.Loaded{}, err
+	}
+	loaded, err := store.Load(ctx)
+	if err != nil {
+		return nil, loaded, errors.Join(fmt.Errorf("read the ledger: %w", err), store.Close(context.WithoutCancel(ctx)))
+	}
+	return store, loaded, nil
+}
