@@ -52,8 +52,9 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
 		Version: opt.Version, Log: log, Now: opt.Now,
 	})
+	ended := make(chan struct{}, 1)
 	h := hub.New(hub.Options{
-		Journal: store, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config), Now: opt.Now,
+		Journal: journal{archive: store, ended: ended}, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config), Now: opt.Now,
 		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, Live: kinds.live, Transport: kinds.transport,
 		ApprovalWait: opt.Config.Approvals.Wait,
 	})
@@ -73,8 +74,12 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		b.failure = h.Run(hubCtx)
 	})
 	b.wg.Go(func() { tellMemory(hubCtx, h) })
-	ended := endedRuns(loaded)
-	b.wg.Go(func() { launcher.Tidy(ended) })
+	over := endedRuns(loaded)
+	b.wg.Go(func() { launcher.Tidy(over) })
+	keep := retainer{
+		home: opt.Home, store: store, hub: h, log: log, now: opt.Now, keep: time.Duration(opt.Config.Retention.Days) * 24 * time.Hour,
+	}
+	b.wg.Go(func() { keep.run(hubCtx, ended) })
 	return b, nil
 }
 

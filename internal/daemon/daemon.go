@@ -115,7 +115,9 @@ func (d *dynasty) serve(ctx context.Context) error {
 		heir, err := d.term(ctx)
 		if heir == nil {
 			d.notify("STOPPING=1")
-			return errors.Join(err, d.socket.Close(), d.rest(err))
+			err = errors.Join(err, d.socket.Close())
+			d.rest(context.WithoutCancel(ctx), err)
+			return err
 		}
 		if err != nil {
 			d.log.Error("a term ended badly", "error", err)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"scv/internal/client"
 	"scv/internal/wire"
@@ -17,6 +18,7 @@ func record(tb testing.TB, opt Options, n int) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	now := uint64(time.Now().Unix())
 	session := wire.WorkbenchSessionID("/work")
 	counters := row.Counters{Conversations: map[string]uint64{}}
 	for first := 1; first <= n; first += 500 {
@@ -31,8 +33,8 @@ func record(tb testing.TB, opt Options, n int) {
 			b.Jobs = append(b.Jobs, row.Job{Job: wire.Job{
 				Session: session, Job: id, Agent: "codex", Task: "a task of a usual length, as a person writes it",
 				Workspace: "/work", Cwd: "/work", State: wire.StateCompleted, StartedBy: wire.OriginOwner, Conversation: &conv, Run: &handle,
-				CreatedUnixSeconds: num, UpdatedUnixSeconds: num,
-			}, Num: num, Turn: 1, Finished: num})
+				CreatedUnixSeconds: now, UpdatedUnixSeconds: now,
+			}, Num: num, Turn: 1, Finished: now})
 			b.Runs = append(b.Runs, row.Run{Run: wire.Run{
 				Handle: handle, Agent: "codex", Session: session, Transport: "cli", Conversation: &conv,
 				Jobs: []wire.JobID{id}, Cwd: "/work", State: wire.StateCompleted, StartedUnixSeconds: num, LastActivityUnixSeconds: num,

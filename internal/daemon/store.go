@@ -26,14 +26,20 @@ func openLedger(ctx context.Context, opt Options, log *slog.Logger) (*ledger.Sto
 }
 
 // rest leaves a copy of the ledger behind, when the daemon ends in order.
-func (d *dynasty) rest(ended error) error {
+func (d *dynasty) rest(ctx context.Context, ended error) {
 	if ended != nil {
-		return nil
+		return
 	}
 	if err := ledger.KeepCopy(d.opt.Home); err != nil {
 		d.log.Warn("no copy of the ledger was made", "error", err)
+		return
 	}
-	return nil
+	if days := d.opt.Config.Retention.Days; days > 0 {
+		before := d.opt.Now().AddDate(0, 0, -days)
+		if err := ledger.TrimAccepted(ctx, d.opt.Home, before); err != nil {
+			d.log.Warn("accepted.jsonl was not made shorter", "error", err)
+		}
+	}
 }
 
 func rebuilt(ctx context.Context, opt Options, log *slog.Logger) (*ledger.Store, row.Loaded, error) {

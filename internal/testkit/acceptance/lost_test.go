@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,24 +45,7 @@ func (l *lab) kept(live wire.JobID) kept {
 // none: the daemon starts, says what happened, lists the same jobs with the same results, and a run goes on.
 func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 	l := newLab(t)
-	open := l.gate()
-	l.agent("codex", "while read -r line; do :; done\n"+codexBegins+"\n"+codexSays("begun")+"\nread -r go <$here/gate\n"+codexSays("done")+"\n"+codexEnds)
-	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:first|say:two\nlines")
-	l.scv("jobs", "start", "--agent", "demo", "--wait", "@@fail:broken")
-	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:"+strings.Repeat("long ", 20_000))
-	l.ok("stop")
-	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:dismissed")
-	l.ok("jobs", "dismiss", "job-4")
-	hangs := l.start("--agent", "demo", "@@say:up|hang")
-	l.reaches(hangs, wire.StateWorking)
-	l.ok("jobs", "cancel", string(hangs))
-	l.reaches(hangs, wire.StateCancelled)
-	l.ok("stop")
-	live := l.start("--agent", "codex", "x")
-	l.says(live, said("begun"))
-	l.scv("jobs", "send", "--queue", string(live), "later")
-	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:last")
-	l.rested("demo")
+	live, open := l.lived()
 	want := l.kept(live)
 	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
 	state, saved := filepath.Join(l.home, "state"), filepath.Join(l.base, "saved")
@@ -89,6 +73,9 @@ func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 				if out := l.ok("status"); !strings.Contains(out, "the ledger was lost and built anew") {
 					t.Errorf("status: %s", out)
 				}
+				l.until("what never ran is paused", func(v *wire.Snapshot) bool {
+					return slices.ContainsFunc(v.Jobs, func(j wire.Job) bool { return j.State == wire.StateQueued && strings.HasPrefix(detail(&j), "is paused: the ledger was lost") })
+				})
 				if code, _, _ := l.scv("jobs", "result", "job-4"); code != 3 {
 					t.Errorf("the dismissed job: code %d", code)
 				}
@@ -144,4 +131,28 @@ func wipe(path string, from int64) error {
 	defer f.Close()
 	_, err = f.WriteAt(make([]byte, info.Size()-from), from)
 	return err
+}
+
+// lived gives a home jobs of every kind, and one that waits at the gate.
+func (l *lab) lived() (live wire.JobID, open func()) {
+	l.t.Helper()
+	open = l.gate()
+	l.agent("codex", "while read -r line; do :; done\n"+codexBegins+"\n"+codexSays("begun")+"\nread -r go <$here/gate\n"+codexSays("done")+"\n"+codexEnds)
+	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:first|say:two\nlines")
+	l.scv("jobs", "start", "--agent", "demo", "--wait", "@@fail:broken")
+	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:"+strings.Repeat("long ", 20_000))
+	l.ok("stop")
+	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:dismissed")
+	l.ok("jobs", "dismiss", "job-4")
+	hangs := l.start("--agent", "demo", "@@say:up|hang")
+	l.reaches(hangs, wire.StateWorking)
+	l.ok("jobs", "cancel", string(hangs))
+	l.reaches(hangs, wire.StateCancelled)
+	l.ok("stop")
+	live = l.start("--agent", "codex", "x")
+	l.says(live, said("begun"))
+	l.scv("jobs", "send", "--queue", string(live), "later")
+	l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:last")
+	l.rested("demo")
+	return live, open
 }

@@ -120,3 +120,35 @@ func (m *model) addConversation(c row.Conversation) *conversation {
 	m.rev = max(m.rev, c.Rev)
 	return n
 }
+
+// Retire takes finished jobs and ended runs out of memory and off the lists, because they leave the ledger for their
+// age. While something is being written it does nothing and returns false.
+func (h *Hub) Retire(jobs []wire.JobID, runs []wire.RunHandle) (done bool) {
+	gone := h.do(func() {
+		m := h.m
+		if m.inFlight() {
+			return
+		}
+		done = true
+		for _, id := range jobs {
+			if j := m.jobs[id]; j != nil && j.row.State.Final() {
+				if _, unsaved := m.dirty.jobs[j]; !unsaved {
+					m.finished = deleteOne(m.finished, j)
+					m.unlist(&j.entry)
+					j.drop()
+				}
+			}
+		}
+		for _, handle := range runs {
+			if r := m.runs[handle]; r != nil && !r.row.Live {
+				if _, unsaved := m.dirty.runs[r]; !unsaved {
+					m.ended = deleteOne(m.ended, r)
+					m.unlist(&r.entry)
+					delete(m.runs, handle)
+					r.conv.drop()
+				}
+			}
+		}
+	})
+	return done && gone == nil
+}

@@ -67,6 +67,8 @@ type Store struct {
 	counters row.Counters // as stored
 	lost     string       // a sentence when the ledger before this one was lost
 
+	writing sync.Mutex // held by who uses db
+
 	mu   sync.Mutex // guards busy and shut
 	shut bool
 }

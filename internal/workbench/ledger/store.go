@@ -58,6 +58,8 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 	if b.Empty() {
 		return nil
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if err := s.keepPrivate(b.Prompts); err != nil {
 		return plain("keep the original of a prompt", err)
 	}

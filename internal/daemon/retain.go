@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"scv/internal/home"
+	"scv/internal/run/control"
+	"scv/internal/wire"
+	"scv/internal/workbench/hub"
+	"scv/internal/workbench/ledger"
+	"scv/internal/workbench/row"
+)
+
+// retainEvery is the least time between two looks for what has become old.
+const retainEvery = 24 * time.Hour
+
+// A journal is the ledger as the hub writes it; ended gets a value when a job has ended.
+type journal struct {
+	*archive
+	ended chan struct{}
+}
+
+// archive is the ledger under a name that leaves Store free.
+type archive = ledger.Store
+
+// Store stores a batch.
+func (j journal) Store(ctx context.Context, b row.Batch) error {
+	err := j.archive.Store(ctx, b)
+	for i := range b.Jobs {
+		if err == nil && b.Jobs[i].State.Final() {
+			select {
+			case j.ended <- struct{}{}:
+			default:
+			}
+			break
+		}
+	}
+	return err
+}
+
+// A retainer lets jobs go that ended long ago, with the directories of their runs. It looks once after a start, and then
+// at the end of a job, at most daily: it has no clock of its own that ticks.
+type retainer struct {
+	home  *home.Home
+	store *ledger.Store
+	hub   *hub.Hub
+	log   *slog.Logger
+	now   func() time.Time
+	keep  time.Duration // 0: for ever
+}
+
+// run looks now, and whenever a job has ended and the last look is a day old, until ctx ends.
+func (r retainer) run(ctx context.Context, ended <-chan struct{}) {
+	if r.keep <= 0 {
+		return
+	}
+	for {
+		last := r.now()
+		if n, err := r.pass(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("old jobs could not be removed", "error", err)
+		} else if n > 0 {
+			r.log.Info("old jobs were removed", "jobs", n)
+		}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ended:
+			}
+			if r.now().Sub(last) >= retainEvery {
+				break
+			}
+		}
+	}
+}
+
+// pass removes all that is old. The directory of a run goes first: rows without one are found again, a directory without
+// rows is not.
+func (r retainer) pass(ctx context.Context) (n int, err error) {
+	before := r.now().Add(-r.keep)
+	for after := uint64(0); ; {
+		l, next, err := ledger.LeavingOf(ctx, r.store, before, after)
+		if err != nil {
+			return n, err
+		}
+		runs := l.Runs[:0:0]
+		for _, h := range l.Runs {
+			if life, err := control.Probe(r.home.RunDir(h)); err == nil && life.Life != control.LifeHeld {
+				if err := r.home.Root().RemoveAll("runs/" + string(h)); err != nil {
+					return n, err
+				}
+				runs = append(runs, h)
+			}
+		}
+		l.Runs = runs
+		if len(l.Jobs) > 0 {
+			if !r.hub.Retire(ids(l.Jobs), l.Runs) {
+				return n, nil // the next look finds them
+			}
+			if err := ledger.Retire(ctx, r.store, l); err != nil {
+				return n, err
+			}
+		}
+		n += len(l.Jobs)
+		if next == 0 {
+			return n, nil
+		}
+		after = next
+	}
+}
+
+func ids(jobs []row.Job) []wire.JobID {
+	out := make([]wire.JobID, 0, len(jobs))
+	for i := range jobs {
+		out = append(out, jobs[i].Job.Job)
+	}
+	return out
+}
