@@ -72,6 +72,41 @@ func TestP4_DaemonAndShimKilled(t *testing.T) {
 	}
 }
 
+// TestS4_LogAheadOfTheSpool: a crash of the machine took what the spool had not flushed, and spec.json's content. What the
+// log holds stays, it is closed behind that, and nothing is said twice.
+func TestS4_LogAheadOfTheSpool(t *testing.T) {
+	b := newBench(t)
+	h := b.launch("fake", "say half\ntool $ x\nhang\n")
+	b.hub.await(t, h, "a tool call", func(r *hubRun) bool {
+		return len(r.steps) > 0 && r.steps[len(r.steps)-1].Detail == "$ x"
+	})
+	b.leave()
+	s, err := control.ReadShim(b.home.RunDir(h))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := control.AwaitGone(t.Context(), b.home.RunDir(h)); err != nil {
+		t.Fatal(err)
+	}
+	dir := b.home.RunDir(h)
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, control.SpoolName)), os.Truncate(filepath.Join(dir, control.SpecName), 0)); err != nil {
+		t.Fatal(err)
+	}
+	b.again()
+	if r := b.hub.await(t, h, "the end", over); r.lastLife().Kind != row.LifeLost {
+		t.Errorf("%+v", r.lastLife())
+	}
+	log := b.shown(h)
+	for _, once := range []string{"run_started", "turn_started", "text half", "run_ended lost"} {
+		if strings.Count(log, once) != 1 {
+			t.Errorf("%q is there %d times in\n%s", once, strings.Count(log, once), log)
+		}
+	}
+}
+
 // TestLogThatCannotBeWritten: the run is unknown, says why, and goes on by itself when it can be written again.
 func TestLogThatCannotBeWritten(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Timing.Backoff = 20 * time.Millisecond })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"scv/internal/run/control"
 	"scv/internal/run/fold"
 	"scv/internal/run/proc"
+	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
 
@@ -40,10 +42,10 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 	_, seq := r.fold.Read()
 	if x := life.Exit; x != nil {
 		end.At, end.Exit = x.At, &agent.Exit{Code: x.Code, Signal: x.Signal, OOM: x.OOM}
-	} else if seq == 0 && r.untouched() {
+	} else if seq == 0 && r.untouched(life) {
 		end.Lost = cutDetail
 	}
-	if err := r.take(r.fold.Finish(end)); err != nil {
+	if err := r.take(r.lastItems(end, seq)); err != nil {
 		return err
 	}
 	if err := r.events.Sync(); err != nil {
@@ -60,13 +62,36 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 	return nil
 }
 
+// lastItems are the records and steps of the end. When log or ledger know more than the spool they come behind that, and
+// what the log holds already is not said there again.
+func (r farewell) lastItems(end fold.Finish, seq uint64) []fold.Item {
+	at, last := r.events.Last()
+	end.After = max(at.Frame, r.o.Run.Pos.Frame)
+	items := r.fold.Finish(end)
+	if at.Frame <= seq+1 {
+		return items
+	}
+	return slices.DeleteFunc(items, func(i fold.Item) bool {
+		if i.Event == nil {
+			return false
+		}
+		kind := i.Event.Kind
+		return kind == wire.EventRunStarted || kind == wire.EventTurnStarted || kind == wire.EventTurnEnded && last == kind
+	})
+}
+
 // untouched reports whether nothing speaks for it that the agent was started: this daemon did not say go, and the shim
-// wrote no record of it. An agent may end its shim before a word of it is in the spool.
-func (r farewell) untouched() bool {
-	if r.launched {
+// wrote no record of it. An agent may end its shim before a word of it is in the spool. After another start of the
+// machine nothing is known: neither record nor word need have come to the disk.
+func (r farewell) untouched(life control.Liveness) bool {
+	if r.launched || life.Spec == nil {
 		return false
 	}
-	_, err := control.ReadShim(r.dir)
+	boot, err := proc.BootID()
+	if err != nil || life.Spec.Boot != boot {
+		return false
+	}
+	_, err = control.ReadShim(r.dir)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -128,7 +153,7 @@ func (r farewell) sweep(ctx context.Context, life control.Liveness) error {
 	if err != nil {
 		return err
 	}
-	if life.Spec == nil || life.Spec.Boot != boot {
+	if life.Life == control.LifeNone || life.Spec != nil && life.Spec.Boot != boot {
 		return nil
 	}
 	killed, err := proc.KillMarked(ctx.Done(), control.MarkerName, string(r.h), r.stranger)

@@ -36,7 +36,8 @@ type Liveness struct {
 
 // Probe tells whether the run in runDir lives. It asks the lock and never a process number, takes the lock for an
 // instant in shared mode (which disturbs neither another Probe nor a start), and changes nothing. An error means
-// that it is not known, and no caller may take it for an end.
+// that it is not known, and no caller may take it for an end. Spec and Shim are nil as well when a crash of the machine
+// took their content.
 func Probe(runDir string) (Liveness, error) {
 	held, err := lockHeld(filepath.Join(runDir, SpecName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,9 +48,12 @@ func Probe(runDir string) (Liveness, error) {
 	}
 	var l Liveness
 	var errs [3]error
-	l.Spec, errs[0] = optional(ReadSpec(runDir))
-	l.Shim, errs[1] = optional(ReadShim(runDir))
-	l.Exit, errs[2] = optional(ReadExit(runDir))
+	var shim bool
+	l.Spec, _, errs[0] = unflushed(ReadSpec(runDir))
+	l.Shim, shim, errs[1] = unflushed(ReadShim(runDir))
+	if l.Exit, errs[2] = ReadExit(runDir); errors.Is(errs[2], fs.ErrNotExist) {
+		errs[2] = nil
+	}
 	switch {
 	case held:
 		l.Life = LifeHeld
@@ -57,7 +61,7 @@ func Probe(runDir string) (Liveness, error) {
 	case l.Exit != nil:
 		l.Life = LifeEnded
 		return l, nil // nothing of the run is left, whatever its other records say
-	case l.Shim != nil:
+	case shim:
 		l.Life = LifeBroken
 	default:
 		l.Life = LifeNotStarted
@@ -68,14 +72,16 @@ func Probe(runDir string) (Liveness, error) {
 	return l, nil
 }
 
-func optional[T any](v *T, err error) (*T, error) {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// unflushed takes a record that is not flushed when it is written: a crash of the machine may leave its name without its
+// content, which is as good as none. Of a record that is flushed, damage is an error.
+func unflushed[T any](v *T, err error) (_ *T, there bool, _ error) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case errors.Is(err, errDamaged):
+		return nil, true, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	return v, err == nil, err
 }
 
 func lockHeld(path string) (held bool, err error) {

@@ -147,6 +147,9 @@ func ReadShim(runDir string) (*Shim, error) { return readRecord[Shim](runDir, Sh
 // ReadExit reads exit.json of a run directory; fs.ErrNotExist when there is none.
 func ReadExit(runDir string) (*Exit, error) { return readRecord[Exit](runDir, ExitName) }
 
+// errDamaged says that a record is there and not what was written.
+var errDamaged = errors.New("it is damaged")
+
 func readRecord[T any](runDir, name string) (*T, error) {
 	// A pipe that an agent put there is read as empty and makes nobody wait.
 	f, err := os.OpenFile(filepath.Join(runDir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -167,7 +170,7 @@ func decodeRecord[T any](r io.Reader) (*T, error) {
 	}
 	v := new(T)
 	if err := json.Unmarshal(bytes.TrimSpace(b), v); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return v, nil
 }

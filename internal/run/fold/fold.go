@@ -197,12 +197,19 @@ type Finish struct {
 	At   time.Time
 	Exit *agent.Exit // nil when the shim left no record of it
 	Lost string      // a sentence on a run without such a record
+	// After is the last frame of which anything was stored. It lies beyond the spool's end when a crash of the machine
+	// took what was not flushed of that; the records of the end then come behind it all the same.
+	After uint64
 }
 
 // Finish folds the end of a run whose lock is free, after its last frame. A turn that the spool does not settle is
 // settled here, and run_ended closes the log. Nothing may be folded after it.
 func (f *Fold) Finish(end Finish) []Item {
-	f.turnTo(f.frame+1, end.At)
+	frame := f.frame + 1
+	if end.After > frame {
+		frame = end.After + 1
+	}
+	f.turnTo(frame, end.At)
 	if end.Exit != nil && !f.exited {
 		f.exit(*end.Exit)
 	}

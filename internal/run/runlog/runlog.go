@@ -83,6 +83,16 @@ func openSink(root *os.Root, name string) (sink, error) {
 // Damage says in a sentence what Open found to be damaged; empty when nothing was.
 func (l *Log) Damage() string { return l.damage }
 
+// Last is where the last record came from, and what it is; empty when there is none.
+func (l *Log) Last() (row.Pos, wire.RunEventKind) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail != nil && l.main.src.Less(l.tail.src) {
+		return l.tail.src, l.tail.last
+	}
+	return l.main.src, l.main.last
+}
+
 // Append writes the record of one event with the next number, and returns that number. A record at or before the
 // last position, or after run_ended, is there already or has no place: nothing is written and the number is 0. After
 // an error the log takes nothing more and must be opened again.

@@ -32,7 +32,7 @@ func (l *lab) loop() *loop {
 }
 
 // said is told of each acknowledgement.
-func (k *loop) said() {
+func (k *loop) said(ack) {
 	select {
 	case k.acked <- struct{}{}:
 	default:

@@ -30,6 +30,8 @@ type lab struct {
 	env  []string
 	prog programs
 	d    *daemon // the last one
+
+	shared bool // the folder is its test's own, and stays
 }
 
 // settings of every lab: room for all, and no look at the machine's memory.
@@ -100,7 +102,9 @@ func (l *lab) end() {
 			l.t.Logf("kept: %v", os.CopyFS(filepath.Join(keep, filepath.Base(l.base)), os.DirFS(l.base)))
 		}
 	}
-	l.must(os.RemoveAll(l.base))
+	if !l.shared {
+		l.must(os.RemoveAll(l.base))
+	}
 }
 
 // A daemon is one process of `scv run`.

@@ -38,7 +38,14 @@ type visitor struct {
 	load   load
 	wishes []*wish
 	acks   map[string]int
-	said   func() // called at each acknowledgement
+	last   *wish     // that the last operation was about
+	said   func(ack) // called at each acknowledgement
+}
+
+// An ack is what a client was told is done.
+type ack struct {
+	op, tag string
+	ref     wire.JobRef
 }
 
 // load says how much visitors ask for.
@@ -94,7 +101,7 @@ func (v *visitor) visit(ctx, finish context.Context) error {
 			return fmt.Errorf("%s, %s: %w", v.name, table[i].name, err)
 		default:
 			v.acks[table[i].name]++
-			v.said()
+			v.said(ack{table[i].name, v.last.tag, v.last.ref})
 		}
 	}
 	return nil
@@ -157,7 +164,7 @@ func (v *visitor) accept(ctx context.Context, w *wish, cmd wire.Command) error {
 	if st.WorkbenchJob == nil {
 		return fmt.Errorf("%s was accepted without a name", w.tag)
 	}
-	w.ref = *st.WorkbenchJob
+	w.ref, v.last = *st.WorkbenchJob, w
 	v.wishes = append(v.wishes, w)
 	return nil
 }
@@ -178,6 +185,7 @@ func (v *visitor) one(ctx context.Context, fits func(w *wish, j *wire.Job) bool)
 		return nil, nil, errSkip
 	}
 	w := fitting[v.random.IntN(len(fitting))]
+	v.last = w
 	return w, jobOf(view, w.ref), nil
 }
 
@@ -256,8 +264,8 @@ type crowd struct {
 	errs     []error
 }
 
-// crowd lets n visitors in; first is closed at the first acknowledgement.
-func (l *lab) crowd(seed uint64, n int, load load, said func()) *crowd {
+// crowd lets n visitors in; said is told of each acknowledgement.
+func (l *lab) crowd(seed uint64, n int, load load, said func(ack)) *crowd {
 	ctx, stop := context.WithCancel(l.ctx)
 	c := &crowd{stop: stop}
 	for i := range n {

@@ -1,6 +1,9 @@
 package need
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,4 +34,42 @@ func Remount(t testing.TB, dir, option string) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, strings.TrimSpace(option)); err != nil {
 		t.Fatalf("remount %s: %v", dir, err)
 	}
+}
+
+// Image mounts an ext4 file system at dir, an existing folder, from a file of so many MiB, which it returns. What is in
+// that file is what would be on the disk after a power loss: nothing is written back by itself for minutes.
+func Image(t testing.TB, dir string, mib int64) string {
+	t.Helper()
+	Root(t)
+	image := filepath.Clean(dir) + ".img"
+	f, err := os.Create(image)
+	if err == nil {
+		err = f.Truncate(mib << 20)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(image) })
+	if out, err := exec.Command(Program(t, "mkfs.ext4"), "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image).CombinedOutput(); err != nil {
+		t.Fatalf("mkfs.ext4: %v: %s", err, out)
+	}
+	MountImage(t, image, dir)
+	return image
+}
+
+// MountImage mounts an Image, or a copy of one, which plays its journal back.
+func MountImage(t testing.TB, image, dir string) {
+	t.Helper()
+	Root(t)
+	if out, err := exec.Command(Program(t, "mount"), "-o", "loop,commit=300", image, dir).CombinedOutput(); err != nil {
+		missing(t, "a loop device cannot be mounted here: "+strings.TrimSpace(string(out)))
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
 }
