@@ -48,6 +48,9 @@ type Target struct {
 	// Lost is called when following lost its connection, and again for each failed attempt to come back. Its error
 	// ends the following. Nil goes on until the context ends.
 	Lost func(err error) error
+	// Connected is called each time following has a connection, with who answered and what it announced, before
+	// anything that comes over it. The list is not to be changed.
+	Connected func(server wire.PeerInfo, features []string)
 }
 
 // A Conn is a connection after its handshake.

@@ -29,6 +29,9 @@ func resume(ctx context.Context, target Target, once func(context.Context, *Conn
 	for {
 		err := attempt(ctx, target, func(ctx context.Context, c *Conn) error {
 			pause, connected = firstPause, true
+			if target.Connected != nil {
+				target.Connected(c.Server(), c.features)
+			}
 			return once(ctx, c)
 		})
 		if s, ok := errors.AsType[stop](err); ok {

@@ -112,3 +112,37 @@ func Wrap(s string, cells int) []string {
 	}
 	return append(parts, s[start:])
 }
+
+// Chop breaks a cleaned line into parts of at most so many cells (at least 2) and leaves nothing out, for text that is
+// being typed. There is at least one part.
+func Chop(s string, cells int) []string {
+	cells = max(cells, 2)
+	var parts []string
+	start, used, at := 0, 0, 0
+	for g := displaywidth.StringGraphemes(s); g.Next(); {
+		if used+g.Width() > cells {
+			parts = append(parts, s[start:at])
+			start, used = at, 0
+		}
+		at += len(g.Value())
+		used += g.Width()
+	}
+	return append(parts, s[start:])
+}
+
+// First returns the first character of s as a person sees it, with everything that joins to it; it is empty when s is.
+func First(s string) string {
+	if g := displaywidth.StringGraphemes(s); g.Next() {
+		return g.Value()
+	}
+	return ""
+}
+
+// Last returns the last character of s as a person sees it; it is empty when s is.
+func Last(s string) string {
+	last := ""
+	for g := displaywidth.StringGraphemes(s); g.Next(); {
+		last = g.Value()
+	}
+	return last
+}

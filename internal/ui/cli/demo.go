@@ -8,12 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"scv/internal/home"
 	"scv/internal/ui/demo"
+	"scv/internal/ui/tui/model"
+	"scv/internal/ui/tui/term"
 )
 
 type demoOptions struct {
-	f    *factory
-	keep bool
+	f     *factory
+	keep  bool
+	plain bool
 }
 
 func newDemoCmd(f *factory, runF func(context.Context, *demoOptions) error) *cobra.Command {
@@ -21,8 +25,8 @@ func newDemoCmd(f *factory, runF func(context.Context, *demoOptions) error) *cob
 	cmd := &cobra.Command{
 		Use: "demo", Args: exactly(),
 		Short: "See it work: three jobs of a built-in agent, nothing left behind",
-		Long: `Start a daemon in a throw-away home, run three jobs of a built-in agent, and remove
-everything. It needs no agent, no key, no network and no git, and touches nothing of
+		Long: `Start a daemon in a throw-away home, run three jobs of a built-in agent, show them in
+the dashboard (as lines in a pipe), and remove everything when you leave. It needs no agent, no key, no network and no git, and touches nothing of
 yours.`,
 		Example: "  scv demo\n  scv demo --keep",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,6 +37,7 @@ yours.`,
 		},
 	}
 	cmd.Flags().BoolVar(&opts.keep, "keep", false, "leave the home and tell how to look around in it")
+	cmd.Flags().BoolVar(&opts.plain, "plain", false, "tell it as lines also on a terminal")
 	return cmd
 }
 
@@ -42,8 +47,16 @@ func runDemo(ctx context.Context, opts *demoOptions) error {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
-	return demo.Run(ctx, demo.Options{
+	how := demo.Options{
 		Exe: f.sys.Exe, Version: f.sys.Version, Environ: f.sys.Environ, Out: f.sys.Out, Err: f.sys.Err,
 		Columns: f.columns, Colour: f.colour, Keep: opts.keep,
-	})
+	}
+	if isTerminal(f.sys.Out) && term.Usable(f.env("TERM")) == "" && !opts.plain && f.env("SCV_ACCESSIBLE") != "1" {
+		how.Dashboard = func(ctx context.Context, h *home.Home, cwd string) error {
+			g := *f.service // the demo's daemon runs, and no other is started in its place
+			g.noStart = true
+			return (&factory{&g}).dashboard(ctx, h, false, model.Options{Home: "demo", Cwd: cwd, Quiet: true})
+		}
+	}
+	return demo.Run(ctx, how)
 }

@@ -19,7 +19,8 @@ func newRoot(f *factory) *cobra.Command {
 		Short: "Run coding agents as durable jobs",
 		Long: `scv runs coding agents (codex, claude) as durable jobs: a background daemon keeps
 them going when you close the terminal, and keeps their log, state and result.`,
-		Example: `  scv demo                                  see it work; needs nothing installed
+		Example: `  scv                                       the dashboard
+  scv demo                                  see it work; needs nothing installed
   scv jobs start --agent codex "fix the failing test"
   scv jobs log -f @last                     follow it; ctrl-C leaves it running
   scv jobs result @last`,
@@ -28,6 +29,14 @@ them going when you close the terminal, and keeps their log, state and result.`,
 		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil),
 		newConfigCmd(f), newVersionCmd(f, nil), newCompletionCmd(f),
 	)
+	plainLines := root.Flags().Bool("plain", false, "tell each change as a line, for screen readers")
+	verbs := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return verbs(cmd, args)
+		}
+		return runDashboard(cmd.Context(), f, *plainLines, cmd.Help)
+	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})

@@ -35,6 +35,9 @@ type Options struct {
 	Columns int  // of the terminal; 0 for a pipe
 	Colour  bool // write colours
 	Keep    bool // leave the home for looking around
+	// Dashboard shows the dashboard over a home until the owner leaves it, for a job in that directory; nil, which is
+	// for a pipe, tells the demo as lines.
+	Dashboard func(ctx context.Context, h *home.Home, cwd string) error
 }
 
 // Run shows the demo and cleans up, also when ctx ends in the middle. It takes about a quarter of a minute.
@@ -50,6 +53,9 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	if err := s.startDaemon(ctx); err != nil {
 		return err
+	}
+	if opts.Dashboard != nil {
+		return s.open(ctx)
 	}
 	return s.play(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"scv/internal/client"
+	"scv/internal/home"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -41,6 +42,19 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 	return s.finale(ctx, refs, jobs)
+}
+
+// open shows the dashboard over the demo's jobs.
+func (s *stage) open(ctx context.Context) error {
+	if _, err := s.start(ctx); err != nil {
+		return err
+	}
+	h, err := home.Open(s.home)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return s.opts.Dashboard(ctx, h, s.work)
 }
 
 func (s *stage) start(ctx context.Context) ([]wire.JobRef, error) {

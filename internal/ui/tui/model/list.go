@@ -1,0 +1,287 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"scv/internal/ui/wording"
+	"scv/internal/wire"
+)
+
+// A View is one of the lists.
+type View uint8
+
+// The views, in the order of their digits.
+const (
+	ViewAll View = iota
+	ViewJobs
+	ViewRuns
+	ViewSessions
+	ViewWorktrees
+	ViewAgents
+	Views
+)
+
+// String is the view's name on its tab.
+func (v View) String() string {
+	return [...]string{"All", "Jobs", "Runs", "Sessions", "Worktrees", "Agents", ""}[v]
+}
+
+// An Item is a row of a list: exactly one of the pointers is set.
+type Item struct {
+	Key     string // stays with what it stands for
+	Job     *wire.Job
+	Run     *wire.Run
+	Session *wire.Session
+	Waiting *wire.RestorableSession
+	Tree    *wire.WorktreeInfo
+	Agent   *Agent
+}
+
+// A List is the rows of the view that is open, and where the person is in them.
+type List struct {
+	View   View
+	Items  []Item
+	Top    int // first row shown
+	Filter string
+	Mine   bool            // only what needs the owner
+	Marks  map[string]bool // keys of marked items
+	keys   [Views]string   // selected item of each view
+	at     int
+	hidden int // items that the filter leaves out
+}
+
+// Selected is the item under the cursor, nil when the list is empty.
+func (l *List) Selected() *Item {
+	if l.at < 0 || l.at >= len(l.Items) {
+		return nil
+	}
+	return &l.Items[l.at]
+}
+
+// At is the position of the selected item.
+func (l *List) At() int { return l.at }
+
+// Hidden is how many items the filter leaves out.
+func (l *List) Hidden() int { return l.hidden }
+
+// settle keeps the selection on its item when rows came, went or changed places, and the window on the selection.
+func (l *List) settle(height int) {
+	if i := slices.IndexFunc(l.Items, func(it Item) bool { return it.Key == l.keys[l.View] }); i >= 0 {
+		l.at = i
+	}
+	l.at = max(min(l.at, len(l.Items)-1), 0)
+	if it := l.Selected(); it != nil {
+		l.keys[l.View] = it.Key
+	}
+	height = max(height, 1)
+	l.Top = min(l.Top, l.at)
+	l.Top = max(l.Top, l.at-height+1)
+	l.Top = max(min(l.Top, len(l.Items)-height), 0)
+}
+
+// choose puts the cursor on a row.
+func (l *List) choose(at int) {
+	l.at = max(min(at, len(l.Items)-1), 0)
+	if it := l.Selected(); it != nil {
+		l.keys[l.View] = it.Key
+	}
+}
+
+// build makes the items of the open view anew.
+func (m *Model) build() {
+	l := &m.List
+	all := m.items()
+	q := parseQuery(l.Filter)
+	l.Items = all[:0]
+	for _, it := range all {
+		if (!l.Mine || m.needsOwner(&it)) && q.matches(m, &it) {
+			l.Items = append(l.Items, it)
+		}
+	}
+	l.hidden = len(all) - len(l.Items)
+}
+
+func (m *Model) items() []Item {
+	switch m.List.View {
+	case ViewJobs:
+		return jobItems(m)
+	case ViewRuns:
+		return runItems(m, func(*wire.Run) bool { return true })
+	case ViewSessions:
+		return sessionItems(m)
+	case ViewWorktrees:
+		return treeItems(m)
+	case ViewAgents:
+		return agentItems(m)
+	default:
+	}
+	serving := map[wire.RunHandle]bool{}
+	for i := range m.Data.Jobs {
+		if job := &m.Data.Jobs[i]; job.Run != nil {
+			serving[*job.Run] = true
+		}
+	}
+	out := append(jobItems(m), runItems(m, func(r *wire.Run) bool { return r.Live && !serving[r.Handle] })...)
+	for i := range m.Data.Restorable {
+		r := &m.Data.Restorable[i]
+		out = append(out, Item{Key: "q " + string(r.ID), Waiting: r})
+	}
+	return out
+}
+
+// rank orders jobs by what a person looks for first: who waits for him, what works, what waits, what cannot be told, and
+// what is over.
+func rank(s wire.AgentState) int {
+	switch {
+	case s.NeedsAttention():
+		return 0
+	case s == wire.StateQueued:
+		return 2
+	case s == wire.StateUnknown:
+		return 3
+	case s.Final():
+		return 4
+	}
+	return 1
+}
+
+func jobItems(m *Model) []Item {
+	out := make([]Item, 0, len(m.Data.Jobs))
+	for i := range m.Data.Jobs {
+		job := &m.Data.Jobs[i]
+		out = append(out, Item{Key: "j " + string(job.Ref()), Job: job})
+	}
+	slices.SortStableFunc(out, func(a, b Item) int {
+		x, y := a.Job, b.Job
+		if c := cmp.Compare(rank(x.State), rank(y.State)); c != 0 {
+			return c
+		}
+		if x.State.Final() {
+			if c := cmp.Compare(y.UpdatedUnixSeconds, x.UpdatedUnixSeconds); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(y.Job.Number(), x.Job.Number())
+	})
+	return out
+}
+
+func runItems(m *Model, want func(*wire.Run) bool) []Item {
+	var out []Item
+	for i := range m.Data.Runs {
+		if run := &m.Data.Runs[i]; want(run) {
+			out = append(out, Item{Key: "r " + string(run.Handle), Run: run})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Item) int {
+		if a.Run.Live != b.Run.Live {
+			if a.Run.Live {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Run.StartedUnixSeconds, a.Run.StartedUnixSeconds)
+	})
+	return out
+}
+
+func sessionItems(m *Model) []Item {
+	var out []Item
+	for i := range m.Data.Sessions {
+		s := &m.Data.Sessions[i]
+		out = append(out, Item{Key: "s " + string(s.ID), Session: s})
+	}
+	for i := range m.Data.Restorable {
+		r := &m.Data.Restorable[i]
+		out = append(out, Item{Key: "q " + string(r.ID), Waiting: r})
+	}
+	return out
+}
+
+func treeItems(m *Model) []Item {
+	var out []Item
+	for i := range m.Trees {
+		out = append(out, Item{Key: "w " + m.Trees[i].Path, Tree: &m.Trees[i]})
+	}
+	return out
+}
+
+func agentItems(m *Model) []Item {
+	var out []Item
+	for i := range m.Agents {
+		out = append(out, Item{Key: "a " + m.Agents[i].Name, Agent: &m.Agents[i]})
+	}
+	return out
+}
+
+// needsOwner reports whether an item waits for a person: its job asks, or asked and has a card.
+func (m *Model) needsOwner(it *Item) bool {
+	if it.Job == nil {
+		return it.Run != nil && it.Run.State.NeedsAttention()
+	}
+	return it.Job.State.NeedsAttention() || slices.ContainsFunc(m.Data.Approvals, func(a wire.Approval) bool {
+		return a.Job == it.Job.Job && a.Session == it.Job.Session
+	})
+}
+
+// A Tally counts the jobs of the header.
+type Tally struct{ Need, Working, Queued, Unknown, Done, Failed int }
+
+// Tally counts what the daemon lists.
+func (m *Model) Tally() Tally {
+	var t Tally
+	waiting := map[wire.JobRef]bool{}
+	for i := range m.Data.Approvals {
+		waiting[m.Data.Approvals[i].Session.Ref(m.Data.Approvals[i].Job)] = true
+	}
+	for i := range m.Data.Jobs {
+		switch job := &m.Data.Jobs[i]; {
+		case job.State.NeedsAttention():
+			waiting[job.Ref()] = true
+		case waiting[job.Ref()]:
+		case job.State == wire.StateQueued:
+			t.Queued++
+		case job.State == wire.StateUnknown:
+			t.Unknown++
+		case job.State == wire.StateCompleted:
+			t.Done++
+		case job.State.Final():
+			t.Failed++
+		default:
+			t.Working++
+		}
+	}
+	t.Need = len(waiting)
+	return t
+}
+
+// Name is how an item is named to people, and on the command line.
+func (m *Model) Name(it *Item) string {
+	switch {
+	case it == nil:
+		return ""
+	case it.Job != nil:
+		return wording.Name(m.Data, it.Job)
+	case it.Run != nil:
+		return string(it.Run.Handle)
+	case it.Session != nil:
+		return shortID(it.Session.ID)
+	case it.Waiting != nil:
+		return shortID(it.Waiting.ID)
+	case it.Tree != nil:
+		return it.Tree.Path[strings.LastIndexByte(it.Tree.Path, '/')+1:]
+	case it.Agent != nil:
+		return it.Agent.Name
+	}
+	return ""
+}
+
+// shortID is enough of a session's id to tell it from others.
+func shortID(id wire.SessionID) string {
+	if s, ok := strings.CutPrefix(string(id), "workbench-"); ok {
+		return "wb-" + s[:min(len(s), 6)]
+	}
+	return string(id)[:min(len(id), 8)]
+}
