@@ -79,8 +79,11 @@ func TestFramesCompare(t *testing.T) {
 		t.Error("the same frames differ")
 	}
 	for _, other := range []Frame{
-		{Rows: []Row{{Text("x")}}, Title: "u"}, {Rows: []Row{{As(Wait, "x")}}, Title: "t"},
-		{Rows: []Row{Row{Text("x")}.Choose()}, Title: "t"}, {Rows: a.Rows, Title: "t", Typing: true}, {Title: "t"},
+		{Rows: []Row{{Text("x")}}, Title: "u"},
+		{Rows: []Row{{As(Wait, "x")}}, Title: "t"},
+		{Rows: []Row{Row{Text("x")}.Choose()}, Title: "t"},
+		{Rows: a.Rows, Title: "t", Typing: true},
+		{Title: "t"},
 	} {
 		if a.Equal(&other) {
 			t.Errorf("%v is taken for the same", other)

@@ -22,9 +22,9 @@ import (
 
 // Bounds of waiting.
 const (
-	retryPause   = time.Second            // between attempts to find a daemon that is not there
-	callPatience = 90 * time.Second       // of a question that changes something
-	settlePause  = 40 * time.Millisecond  // of a selection that moves on: no log is followed that nobody looks at
+	retryPause   = time.Second           // between attempts to find a daemon that is not there
+	callPatience = 90 * time.Second      // of a question that changes something
+	settlePause  = 40 * time.Millisecond // of a selection that moves on: no log is followed that nobody looks at
 )
 
 // Options say where a feed gets what it tells.

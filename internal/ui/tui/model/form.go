@@ -216,7 +216,7 @@ func (f *Form) start(m *Model) []Effect {
 		}
 		if st.WorkbenchJob != nil {
 			m.List.View, m.List.Filter, m.List.Mine = ViewAll, "", false
-			m.List.keys[ViewAll] = "j " + string(*st.WorkbenchJob)
+			m.List.keys[ViewAll], m.Detail.Pane = "j "+string(*st.WorkbenchJob), PaneLog
 		}
 		m.tell(false, "%s", orElse(text(st.WorkbenchNote), "the job is accepted"))
 		return nil

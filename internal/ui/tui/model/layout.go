@@ -112,7 +112,7 @@ func cardRows(m *Model, l Layout) int {
 	case n == 0:
 		return 0
 	case m.Focus == OnCards:
-		return min(max(3+len(m.Cards.Body(l.Cols)), 4), max(m.Rows*2/3, 4))
+		return min(2+len(m.Cards.Body(l.Cols)), max(m.Rows*2/3, 4))
 	case l.Side:
 		return 1 + min(n, 4)
 	case m.Focus == OnForm && m.Rows < 20:

@@ -129,6 +129,9 @@ func (m *Model) Update(msg Msg, at time.Time) []Effect {
 func (m *Model) settle() []Effect {
 	m.build()
 	m.Cards.settle(m)
+	if m.Focus == OnList {
+		m.Detail.Open = false
+	}
 	l := m.Layout()
 	m.List.settle(l.ListItems())
 	dropMarks(m)
@@ -185,13 +188,14 @@ func sentence(err error) string {
 
 // Banner is what stands below the head while something is wrong; empty when nothing is.
 func (m *Model) Banner() string {
+	since := m.Link.Since.In(m.Opts.Zone).Format("15:04")
 	switch {
 	case !m.Link.Asked:
 		return ""
 	case !m.Link.Up && m.Disk:
-		return "OFFLINE since " + m.Link.Since.In(m.Opts.Zone).Format("15:04") + ": " + m.Link.Why + "; this is what lies on disk. Agents that work go on. Start it: scv start"
+		return "OFFLINE since " + since + ": " + m.Link.Why + ". Next: scv start. Shown is what lies on disk"
 	case !m.Link.Up:
-		return "OFFLINE since " + m.Link.Since.In(m.Opts.Zone).Format("15:04") + ": " + m.Link.Why + "; what is shown is from then. Agents that work go on"
+		return "OFFLINE since " + since + ": " + m.Link.Why + ". Shown is what was; agents that work go on"
 	case m.Data.Storage != "":
 		return m.Data.Storage
 	}

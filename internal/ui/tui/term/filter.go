@@ -48,7 +48,7 @@ type filter struct {
 	at    place
 	seq   []byte // of the sequence that is open
 	sent  int    // bytes of seq that were passed on
-	char []byte // begun character
+	char  []byte // begun character
 	paste []byte
 	cut   bool
 	out   []byte

@@ -23,7 +23,7 @@ type columns []column
 
 // columns are those that fit into so many cells: where there is little room the least important are left out.
 func (p *painter) columns(cells int) columns {
-	state := column{"STATE", 9, false, stateCell}
+	state := column{"STATE", 11, false, stateCell}
 	since := column{"SINCE", 5, false, sinceCell}
 	detail := column{"DETAIL", max(cells/6, 8), false, detailCell}
 	var all columns
@@ -31,13 +31,13 @@ func (p *painter) columns(cells int) columns {
 	case model.ViewSessions:
 		all = columns{state, {"SESSION", 10, false, nameCell}, {"SERVES", 12, false, labelCell}, {"WORKSPACE", 0, true, placeCell}, since}
 	case model.ViewWorktrees:
-		all = columns{{"CHANGED", 8, false, stateCell}, {"WORKTREE", 24, false, nameCell}, {"BRANCH", 0, true, labelCell}}
+		all = columns{{"CHANGED", 11, false, stateCell}, {"WORKTREE", 24, false, nameCell}, {"BRANCH", 0, true, labelCell}}
 	case model.ViewAgents:
-		all = columns{{"STATE", 9, false, stateCell}, {"AGENT", 10, false, nameCell}, {"MODE", 10, false, labelCell}, {"PATH, OR HOW TO GET IT", 0, true, placeCell}}
+		all = columns{state, {"AGENT", 10, false, nameCell}, {"MODE", 10, false, labelCell}, {"PATH, OR HOW TO GET IT", 0, true, placeCell}}
 	case model.ViewRuns:
 		all = columns{state, {"RUN", 16, false, nameCell}, {"JOB", 8, false, jobCell}, {"CWD", 0, true, placeCell}, since}
 	default:
-		all = columns{state, {"JOB", p.nameWidth(), false, nameCell}, {"AGENT", 8, false, agentCell}, {"TASK", 0, true, taskCell}}
+		all = columns{state, {"JOB", nameWidth(p), false, nameCell}, {"AGENT", 8, false, agentCell}, {"TASK", 0, true, taskCell}}
 		if cells >= 70 {
 			all = append(all, detail)
 		}
@@ -58,7 +58,7 @@ func (p *painter) columns(cells int) columns {
 }
 
 // nameWidth is as wide as the longest name in the list needs, within reason.
-func (p *painter) nameWidth() int {
+func nameWidth(p *painter) int {
 	n := 6
 	for i := range p.visible() {
 		n = max(n, plain.Width(plain.Line(p.m.Name(&p.visible()[i]))))
@@ -140,18 +140,14 @@ func (p *painter) lead(it *model.Item) canvas.Row {
 func (p *painter) short(it *model.Item) canvas.Row {
 	role, state := stateCell(p, it)
 	_, since := sinceCell(p, it)
-	left := append(p.lead(it), canvas.Cell(role, state, 9), canvas.Text(p.m.Name(it)))
+	left := append(p.lead(it), canvas.Cell(role, state, 12), canvas.Text(p.m.Name(it)))
 	return canvas.Ends(left, canvas.Row{canvas.Text(since)}, p.l.List.Cols)
 }
 
-// StateWord is the word of a state in the list; the one that needs a person stands out by its letters too.
+// stateWord is the word of a state in the list; the one that needs a person stands out by its letters too.
 func stateWord(s wire.AgentState) string {
-	switch s {
-	case wire.StateAwaitingInput:
+	if s.NeedsAttention() {
 		return "WAITS"
-	case wire.StateInterrupted:
-		return "interrupt"
-	default:
 	}
 	return s.String()
 }
@@ -301,7 +297,7 @@ func (p *painter) empty() []canvas.Row {
 	case l.Filter != "" || l.Mine:
 		return say("Nothing matches. esc shows all again.")
 	case l.View == model.ViewAll || l.View == model.ViewJobs:
-		return p.firstRun(say)
+		return firstRun(p, say)
 	case l.View == model.ViewAgents:
 		return say("Looking for agents.")
 	}
@@ -309,7 +305,7 @@ func (p *painter) empty() []canvas.Row {
 }
 
 // firstRun tells who opens the dashboard for the first time how to begin.
-func (p *painter) firstRun(say func(...string) []canvas.Row) []canvas.Row {
+func firstRun(p *painter, say func(...string) []canvas.Row) []canvas.Row {
 	var found, missing []model.Agent
 	for _, a := range p.m.Agents {
 		switch {

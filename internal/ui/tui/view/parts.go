@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"scv/internal/safe/plain"
@@ -25,13 +26,13 @@ func (p *painter) detail() []canvas.Row {
 		body = append(body[:len(body):len(body)], canvas.Row{canvas.As(canvas.Faint, d.Note)})
 	}
 	for _, r := range body {
-		rows = append(rows, p.found(r))
+		rows = append(rows, found(p, r))
 	}
 	return rows
 }
 
 // found makes a row that holds what was searched for stand out.
-func (p *painter) found(r canvas.Row) canvas.Row {
+func found(p *painter, r canvas.Row) canvas.Row {
 	if s := p.m.Detail.Search; s != "" && model.Holds(r.String(), s) {
 		out := make(canvas.Row, len(r))
 		copy(out, r)
@@ -80,14 +81,14 @@ func (p *painter) cards() []canvas.Row {
 	if p.l.Side {
 		rows := []canvas.Row{{canvas.As(canvas.Wait, fmt.Sprintf("APPROVALS (%d)", len(all))), canvas.As(canvas.Faint, "   never take focus; A to focus, then y approve, n deny, e explain, o open job; keys count from half a second after a change")}}
 		for i := range all {
-			rows = append(rows, p.cardLine(&all[i], i))
+			rows = append(rows, cardLine(p, &all[i], i))
 		}
 		return rows
 	}
 	a := &all[0]
-	row := canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1 of %d", len(all))), canvas.Text(fmt.Sprintf("  %s  risk %s  %s", a.Job, a.Risk, p.until(a)))}
+	row := canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1 of %d", len(all))), canvas.Text(fmt.Sprintf("  %s  risk %s  %s", a.Job, a.Risk, until(p, a)))}
 	if p.l.Two {
-		row = canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1/%d", len(all))), canvas.Text(fmt.Sprintf(" %s  %s  %s", a.Job, a.Risk, p.until(a)))}
+		row = canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1/%d", len(all))), canvas.Text(fmt.Sprintf(" %s  %s  %s", a.Job, a.Risk, strings.TrimPrefix(until(p, a), "since ")))}
 	}
 	hint := canvas.Row{canvas.As(canvas.Faint, "A focus  (then y approve n deny)")}
 	if p.l.Two {
@@ -98,7 +99,7 @@ func (p *painter) cards() []canvas.Row {
 }
 
 // until says how long a request waits for: for ever, unless the owner set a time.
-func (p *painter) until(a *wire.Approval) string {
+func until(p *painter, a *wire.Approval) string {
 	clock := func(unix uint64) string {
 		return wording.Clock(time.Unix(int64(unix), 0).In(p.m.Opts.Zone), p.m.At())
 	}
@@ -108,10 +109,10 @@ func (p *painter) until(a *wire.Approval) string {
 	return "since " + clock(a.SinceUnixSeconds)
 }
 
-func (p *painter) cardLine(a *wire.Approval, i int) canvas.Row {
+func cardLine(p *painter, a *wire.Approval, i int) canvas.Row {
 	return canvas.Row{
 		canvas.Cell(canvas.Faint, fmt.Sprintf(" %d", i+1), 4), canvas.Cell(canvas.Body, string(a.Job), 8), canvas.Text(" "),
-		canvas.Cell(canvas.Body, a.Risk, 10), canvas.Text(" "), canvas.Cell(canvas.Faint, p.until(a), 12), canvas.Text(" "),
+		canvas.Cell(canvas.Body, a.Risk, 10), canvas.Text(" "), canvas.Cell(canvas.Faint, until(p, a), 12), canvas.Text(" "),
 		canvas.Cell(canvas.Faint, a.Cwd, 32), canvas.Text("  "), canvas.As(canvas.Strong, a.Summary),
 	}
 }
@@ -129,7 +130,7 @@ func (p *painter) namedCard() []canvas.Row {
 	}
 	head := canvas.Ends(canvas.Row{
 		canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL %d of %d", c.At(p.m)+1, len(p.m.Data.Approvals))),
-		canvas.As(canvas.Strong, fmt.Sprintf("  %s  risk %s  %s", a.Job, a.Risk, p.until(a))),
+		canvas.As(canvas.Strong, fmt.Sprintf("  %s  risk %s  %s", a.Job, a.Risk, until(p, a))),
 	}, canvas.Row{canvas.As(canvas.Strong, state)}, p.l.Cols)
 	rows := []canvas.Row{{canvas.Rule(p.l.Cols)}, head}
 	body := c.Body(p.l.Cols)
@@ -191,7 +192,7 @@ func (p *painter) edit(e *widget.Editor, r model.Rect) {
 }
 
 // question is what only y answers with yes.
-func (p *painter) question() []canvas.Row {
+func question(p *painter) []canvas.Row {
 	rows := []canvas.Row{{}}
 	for _, r := range canvas.Wrap(canvas.Row{canvas.Text("  ")}, canvas.Strong, p.m.Ask.Text, p.l.Cols) {
 		rows = append(rows, r)
@@ -246,7 +247,7 @@ func (p *painter) form() {
 		p.f.Rows[row] = canvas.Row{canvas.As(canvas.Strong, "New job")}
 		row++
 	}
-	const label = 11
+	const label = 12
 	for _, field := range f.Fields {
 		if row >= r.Row+r.Rows {
 			return
@@ -264,13 +265,13 @@ func (p *painter) form() {
 		if field == model.FieldPrompt {
 			area.Rows = r.Row + r.Rows - row
 		}
-		p.formField(field, area)
+		formField(p, field, area)
 		row += area.Rows
 	}
 }
 
 // formField draws a field's value; the terminal's cursor stands in the one that is typed.
-func (p *painter) formField(field model.FormField, area model.Rect) {
+func formField(p *painter, field model.FormField, area model.Rect) {
 	f := &p.m.Form
 	if e := f.Text(field); e != nil {
 		cursor, typing := p.f.Cursor, p.f.Typing

@@ -23,7 +23,7 @@ func View(m *model.Model) canvas.Frame {
 		}
 		return fit(f, l)
 	}
-	p := painter{m: m, l: l, f: &f}
+	p := &painter{m: m, l: l, f: &f}
 	f.Rows[0] = p.head()
 	p.put(l.Banner, []canvas.Row{{canvas.As(canvas.Fail, m.Banner())}})
 	p.put(l.Tabs, []canvas.Row{p.tabs()})
@@ -33,7 +33,7 @@ func View(m *model.Model) canvas.Frame {
 	case model.OnMenu:
 		p.menu()
 	case model.OnConfirm:
-		p.put(l.Over, p.question())
+		p.put(l.Over, question(p))
 	default:
 		p.body()
 	}
@@ -173,26 +173,26 @@ func (p *painter) foot() canvas.Row {
 		}
 		return canvas.Row{canvas.As(role, n.Text)}
 	}
-	return canvas.Row{canvas.As(canvas.Faint, p.hint())}
+	return canvas.Row{canvas.As(canvas.Faint, hint(p))}
 }
 
-func (p *painter) hint() string {
+func hint(p *painter) string {
 	switch p.m.Focus {
 	case model.OnCards:
-		return "y approve  n deny  e explain  o open job  j k other request  esc back"
+		return pick(p, "y approve  n deny  e explain  o open job  j k other request  esc back", "y approve  n deny  e why  esc back")
 	case model.OnForm:
-		return "tab next field  ctrl-j newline  ctrl-o editor  enter in the prompt: start  esc leave"
+		return pick(p, "tab next field  ctrl-j newline  ctrl-o editor  ctrl-s start  esc leave", "tab next  ctrl-s start  esc leave")
 	case model.OnMenu:
-		return "type to narrow  up down  enter do it  esc leave"
+		return pick(p, "type to narrow  up down  enter do it  esc leave", "enter do it  esc leave")
 	case model.OnConfirm:
 		return "y yes  every other key: no"
 	case model.OnField:
 		if p.m.Field.Kind == model.FieldSend {
-			return "enter send  ctrl-j newline  tab mode  esc leave, the text is kept"
+			return pick(p, "enter send  ctrl-j newline  tab mode  esc leave, the text is kept", "enter send  tab mode  esc leave")
 		}
 		return "enter done  esc clear"
 	case model.OnDetail:
-		return p.pick("esc back  j k scroll  tab pane  / search  G end  s send  n new  x stop  y copy  ? help", "esc back  tab pane  / search  ? help")
+		return pick(p, "esc back  j k scroll  tab pane  / search  G end  s send  n new  x stop  y copy  ? help", "esc back  tab pane  / search  ? help")
 	case model.OnList:
 	}
 	asks := ""
@@ -203,11 +203,11 @@ func (p *painter) hint() string {
 	if p.l.Side {
 		long = "enter open  / filter  : command  n new  s send  " + asks + "x stop  r resume  space mark  y copy  m mouse  p plain  ! only mine  ? help  q quit"
 	}
-	return p.pick(long, "enter open  / filter  "+strings.Replace(asks, "approvals", "appr.", 1)+"? help")
+	return pick(p, long, "enter open  / filter  "+strings.Replace(asks, "approvals", "appr.", 1)+"? help")
 }
 
 // pick is the long form where it fits.
-func (p *painter) pick(long, short string) string {
+func pick(p *painter, long, short string) string {
 	if len(long) <= p.l.Cols {
 		return long
 	}
