@@ -84,6 +84,14 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureJobsPage
 	case wire.Why:
 		need = wire.FeatureWhy
+	case wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalRuleAdd, wire.ApprovalRuleRemove, wire.ApprovalTest:
+		need = wire.FeatureApprovals
+	case wire.WorkbenchApprove:
+		if cmd.Reason != "" || cmd.Equal || cmd.Remember != nil {
+			need, what = wire.FeatureApprovals, "reasons, equal answers and rules"
+		} else if cmd.Digest != nil {
+			need, what = wire.FeatureDigest, "digests of approvals"
+		}
 	case wire.DaemonStop:
 		need = wire.FeatureStop
 	case wire.DaemonRestart:

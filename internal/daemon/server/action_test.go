@@ -49,7 +49,6 @@ func TestActionsOfLaterIssues(t *testing.T) {
 	c := b.client("scv-control")
 	for command, code := range map[string]string{
 		`{"action":"restart_when_idle"}`:                                                          "restart_error",
-		`{"action":"confirm_ask","question":"?"}`:                                                 "confirm_error",
 		`{"action":"confirm_status","id":"1"}`:                                                    "confirm_error",
 		`{"action":"mail_status"}`:                                                                "component_error",
 		`{"action":"mail_cancel","account":"a"}`:                                                  "component_error",

@@ -40,6 +40,8 @@ type journal struct {
 	jobs    map[wire.JobID]row.Job
 	results map[wire.JobID]row.Result
 	prompts map[wire.JobID]row.Prompt
+
+	approvals map[uint64]row.Approval
 }
 
 func (j *journal) Store(_ context.Context, b row.Batch) error {
@@ -50,7 +52,22 @@ func (j *journal) Store(_ context.Context, b row.Batch) error {
 	}
 	maps.Copy(j.results, b.Results)
 	maps.Copy(j.prompts, b.Prompts)
+	for _, a := range b.Approvals {
+		j.approvals[a.Num] = a
+	}
 	return nil
+}
+
+func (j *journal) Approvals(_ context.Context, before uint64, limit int) ([]row.Approval, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var out []row.Approval
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(j.approvals))) {
+		if (before == 0 || n < before) && len(out) < limit {
+			out = append(out, j.approvals[n])
+		}
+	}
+	return out, nil
 }
 
 func (j *journal) Job(_ context.Context, session wire.SessionID, id wire.JobID) (row.Job, bool, error) {
@@ -179,7 +196,7 @@ func newBench(t *testing.T, s setup) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{
-		t: t, home: h, journal: &journal{jobs: map[wire.JobID]row.Job{}, results: map[wire.JobID]row.Result{}, prompts: map[wire.JobID]row.Prompt{}},
+		t: t, home: h, journal: &journal{jobs: map[wire.JobID]row.Job{}, results: map[wire.JobID]row.Result{}, prompts: map[wire.JobID]row.Prompt{}, approvals: map[uint64]row.Approval{}},
 		orders: make(chan row.Order, 100), wakes: make(chan wire.RunHandle, 100), notify: runlog.NewNotifier(), socket: filepath.Join(dir, "s"), log: newSyncBuffer(),
 		dir: filepath.Join(dir, "work"), stopped: make(chan bool, 1),
 	}

@@ -77,6 +77,9 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return intake{r}.workbenchSend(cmd)
 	case wire.WorkbenchCancel:
 		return r.workbenchCancel(cmd)
+	case wire.WorkbenchApprove, wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalRuleAdd, wire.ApprovalRuleRemove,
+		wire.ApprovalTest, wire.ConfirmAsk, wire.ConfirmStatus:
+		return asker{r}.do(cmd)
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
 	case wire.JobPrompt:

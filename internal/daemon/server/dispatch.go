@@ -17,6 +17,7 @@ func features() []string {
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
 		wire.FeatureRestart,
 		wire.FeatureQueue, wire.FeatureFollow,
+		wire.FeatureDigest, wire.FeatureApprovals,
 	}
 }
 

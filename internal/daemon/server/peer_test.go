@@ -17,7 +17,7 @@ import (
 )
 
 // peerMain is what this test binary does as a peer of another test: it shakes hands, asks for the daemon's end and
-// prints all that it got. Exit code 3 means that it could not connect.
+// prints all that it got. Another command than that comes by the environment. Exit code 3 means that it could not connect.
 func peerMain(socket string) int {
 	nc, err := net.Dial("unix", socket)
 	if err != nil {
@@ -26,7 +26,11 @@ func peerMain(socket string) int {
 	}
 	defer nc.Close()
 	// A refused peer may be cut off before it wrote all; what it reads decides.
-	_, _ = io.WriteString(nc, hello+"\n"+`{"type":"daemon.control","request_id":"s","command":{"action":"daemon_stop"}}`+"\n")
+	command := os.Getenv("SCV_TEST_COMMAND")
+	if command == "" {
+		command = `{"action":"daemon_stop"}`
+	}
+	_, _ = io.WriteString(nc, hello+"\n"+`{"type":"daemon.control","request_id":"s","command":`+command+"}\n")
 	_ = nc.(*net.UnixConn).CloseWrite()
 	in := bufio.NewReader(nc)
 	for {

@@ -11,6 +11,7 @@ import (
 type Records interface {
 	Job(ctx context.Context, session wire.SessionID, job wire.JobID) (row.Job, bool, error)
 	Jobs(ctx context.Context, beforeNum uint64, limit int) ([]row.Job, error)
+	Approvals(ctx context.Context, beforeNum uint64, limit int) ([]row.Approval, error)
 	Result(ctx context.Context, job wire.JobID) (row.Result, bool, error)
 	// Prompt is a job's prompt, masked and whole; Original is the unmasked one where masking changed it.
 	Prompt(ctx context.Context, job wire.JobID) (string, bool, error)

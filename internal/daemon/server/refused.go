@@ -32,20 +32,12 @@ func codeOf(cmd wire.Command) wire.ErrorCode {
 func notOffered(cmd wire.Command) error {
 	message, hint := "", "see what there is: scv --help"
 	switch cmd.(type) {
-	case wire.WorkbenchApprove:
-		return &wire.Error{
-			Code: wire.CodeWorkbenchError, Reason: wire.ReasonNotFound,
-			Message: "no approval waits under that id: this release does not relay questions of agents",
-			Hint:    "start jobs with a mode that fits: scv jobs start --mode",
-		}
 	case wire.WorktreeRemove:
 		message = "this release makes no worktrees, so there is none to remove"
 	case wire.AttachCommand, wire.AttachIO, wire.AttachDetach, wire.AttachEnd, wire.AttachWatch:
 		message, hint = "this release cannot take over an agent's terminal", "follow the run instead: scv jobs log -f"
 	case wire.RestartWhenIdle:
 		message, hint = "this release does not restart by itself", "restart it: scv restart   Runs go on meanwhile"
-	case wire.ConfirmAsk, wire.ConfirmStatus:
-		message = "this release has no owner's chat to ask in"
 	case wire.ChannelSet, wire.ChannelLogout:
 		message = "this release has no chat channels"
 	case wire.MailStatus, wire.MailCancel:
