@@ -81,7 +81,7 @@ func lastActive(a, b wire.Run) int {
 }
 
 func longestOpen(a, b wire.Approval) int {
-	return cmp.Or(cmp.Compare(a.SinceUnixSeconds, b.SinceUnixSeconds), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.SinceUnixSeconds, b.SinceUnixSeconds), cmp.Compare(a.Rev, b.Rev), cmp.Compare(a.ID, b.ID))
 }
 
 func newestSaved(a, b wire.RestorableSession) int {

@@ -17,6 +17,7 @@ func newJobsCmd(f *factory) *cobra.Command {
 		list, newJobStartCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
 		newJobSendCmd(f, nil), newJobCancelCmd(f, nil), newJobDismissCmd(f, nil), newJobEventsCmd(f, nil),
 		newJobQueueCmd(f), newJobResumeCmd(f), newJobRetryCmd(f), newJobForkCmd(f),
+		newApproveCmd(f, nil), newDenyCmd(f, nil),
 	)
 	inner := newJobListCmd(f, nil)
 	cmd.Flags().AddFlagSet(inner.Flags())

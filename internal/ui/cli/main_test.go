@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,7 +111,8 @@ func TestE22_EveryListHasJSONWithNamedFields(t *testing.T) {
 			return
 		}
 		args := append(strings.Fields(cmd.CommandPath())[1:], "--json=help")
-		if strings.Contains(cmd.Use, "ID") || strings.Contains(cmd.Use, "NAME") || strings.Contains(cmd.Use, "KEY") || strings.Contains(cmd.Use, "CONVERSATION") {
+		takesOne := func(word string) bool { return strings.Contains(cmd.Use, word) }
+		if slices.ContainsFunc([]string{"ID", "NAME", "KEY", "CONVERSATION", "QUESTION"}, takesOne) {
 			args = append(args, "x")
 		}
 		code, out, errs := run(t, nil, args...)

@@ -75,7 +75,7 @@ func sortRows(sessions []wire.Session, jobs []wire.Job, runs []wire.Run) {
 // sortApprovals puts the oldest question first.
 func sortApprovals(all []wire.Approval) {
 	slices.SortFunc(all, func(a, b wire.Approval) int {
-		return cmp.Or(cmp.Compare(a.SinceUnixSeconds, b.SinceUnixSeconds), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.SinceUnixSeconds, b.SinceUnixSeconds), cmp.Compare(a.Rev, b.Rev), cmp.Compare(a.ID, b.ID))
 	})
 }
 

@@ -103,6 +103,9 @@ func (r *Reader) Snapshot(ctx context.Context) (wire.Snapshot, error) {
 			out.Approvals = append(out.Approvals, l.Approvals[i].Shown())
 		}
 	}
+	slices.SortFunc(out.Approvals, func(a, b wire.Approval) int {
+		return cmp.Or(cmp.Compare(a.SinceUnixSeconds, b.SinceUnixSeconds), cmp.Compare(a.Rev, b.Rev))
+	})
 	slices.SortFunc(out.Sessions, func(a, b wire.Session) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(out.Jobs, func(a, b wire.Job) int { return cmp.Compare(b.Job.Number(), a.Job.Number()) })
 	slices.SortFunc(out.Runs, func(a, b wire.Run) int { return cmp.Compare(b.LastActivityUnixSeconds, a.LastActivityUnixSeconds) })
