@@ -71,7 +71,8 @@ func shortPath(file string) string {
 	return ellipsis + "/" + strings.Join(parts[len(parts)-2:], "/")
 }
 
-// Unwrap removes a shell around a command, as in /bin/bash -lc 'ls -l'.
+// Unwrap removes a shell around a command, as in /bin/bash -lc 'ls -l'. A command that is not exactly a shell, its
+// option and one script comes back as it is: rules judge what is left.
 func Unwrap(command string) string {
 	rest := strings.TrimSpace(command)
 	shell, rest, ok := strings.Cut(rest, " ")
@@ -83,39 +84,70 @@ func Unwrap(command string) string {
 	default:
 		return command
 	}
-	rest = strings.TrimSpace(rest)
-	flag, inner, ok := strings.Cut(rest, " ")
+	flag, inner, ok := strings.Cut(strings.TrimSpace(rest), " ")
 	if !ok || flag != "-lc" && flag != "-c" {
 		return command
 	}
-	return unquote(strings.TrimSpace(inner))
+	if script, one := shellWord(strings.TrimSpace(inner)); one {
+		return script
+	}
+	return command
 }
 
-// unquote undoes the shell quoting of a single word; anything else is returned as it is.
-func unquote(word string) string {
-	if len(word) < 2 {
-		return word
-	}
-	quote, inner := word[0], word[1:len(word)-1]
-	if word[len(word)-1] != quote {
-		return word
-	}
-	switch quote {
-	case '\'':
-		inner = strings.ReplaceAll(inner, `'\''`, "'")
-		inner = strings.ReplaceAll(inner, `'"'"'`, "'")
-		return inner
-	case '"':
-		var out strings.Builder
-		for i := 0; i < len(inner); i++ {
-			if inner[i] == '\\' && i+1 < len(inner) && strings.IndexByte("\"\\$`", inner[i+1]) >= 0 {
-				i++
+// shellWord undoes the shell quoting of text, and reports whether it is one word with nothing in it that a shell would
+// act on.
+func shellWord(text string) (word string, one bool) {
+	var out strings.Builder
+	for text != "" {
+		c := text[0]
+		text = text[1:]
+		switch c {
+		case '\'':
+			part, after, closed := strings.Cut(text, "'")
+			if !closed {
+				return "", false
 			}
-			out.WriteByte(inner[i])
+			out.WriteString(part)
+			text = after
+		case '"':
+			var closed bool
+			if text, closed = doubleQuoted(&out, text); !closed {
+				return "", false
+			}
+		case '\\':
+			if text == "" || text[0] == '\n' {
+				return "", false
+			}
+			out.WriteByte(text[0])
+			text = text[1:]
+		default:
+			if strings.IndexByte(" \t\r\n$`|&;<>()*?[]{}#~!^", c) >= 0 {
+				return "", false
+			}
+			out.WriteByte(c)
 		}
-		return out.String()
 	}
-	return word
+	return out.String(), true
+}
+
+// doubleQuoted writes what stands before the closing double quote and returns what stands behind it.
+func doubleQuoted(out *strings.Builder, text string) (rest string, closed bool) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return text[i+1:], true
+		case c == '$' || c == '`':
+			return "", false
+		case c == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`\n", text[i+1]) >= 0:
+			i++
+			if text[i] != '\n' {
+				out.WriteByte(text[i])
+			}
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return "", false
 }
 
 // Bound cuts text at a character to at most limit bytes and reports whether it did.

@@ -90,3 +90,30 @@ func TestP5_ClassOfAText(t *testing.T) {
 		}
 	}
 }
+
+func TestUnwrap_OnlyAShellWithOneScript(t *testing.T) {
+	for command, want := range map[string]string{
+		`/bin/bash -lc 'ls -l'`:             "ls -l",
+		`bash -c ls`:                        "ls",
+		`/bin/bash -lc "apply_patch <<'E'"`: "apply_patch <<'E'",
+		`/bin/zsh -lc 'it'"'"'s'`:           "it's",
+		`sh -c 'it'\''s'`:                   "it's",
+		`bash -lc "say \"a\\b\" \$HOME"`:    `say "a\b" $HOME`,
+		`bash -lc 'rm -rf /' 'x'`:           `bash -lc 'rm -rf /' 'x'`,
+		`bash -lc ls -l`:                    `bash -lc ls -l`,
+		`bash -lc ls; rm x`:                 `bash -lc ls; rm x`,
+		`bash -lc "$(rm x)"`:                `bash -lc "$(rm x)"`,
+		`bash -lc 'open`:                    `bash -lc 'open`,
+		`bash -lc "open`:                    `bash -lc "open`,
+		"bash -lc ls\\\n":                   "bash -lc ls\\\n",
+		`bash -x -lc 'ls'`:                  `bash -x -lc 'ls'`,
+		`env bash -lc 'ls'`:                 `env bash -lc 'ls'`,
+		`git push`:                          `git push`,
+		`bash`:                              `bash`,
+		``:                                  ``,
+	} {
+		if got := agent.Unwrap(command); got != want {
+			t.Errorf("%q without its shell is %q, want %q", command, got, want)
+		}
+	}
+}
