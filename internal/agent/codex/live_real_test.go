@@ -2,6 +2,7 @@ package codex_test
 
 import (
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -156,5 +157,108 @@ func TestOffer_WhatCodexSaysOfItself(t *testing.T) {
 		if !used {
 			t.Errorf("no model of %+v is in force", offer.Models)
 		}
+	}
+}
+
+// TestC7C8_AThreadGoesOnInOtherProcesses resumes a thread three times: the sums of its use grow evenly, its history is
+// whole, and while one process has it another cannot.
+func TestC7C8_AThreadGoesOnInOtherProcesses(t *testing.T) {
+	a := realagent.Codex(t, realagent.Options{})
+	session, last := "", agent.Usage{}
+	for i := range 4 {
+		_, facts := a.Talk(t, realagent.Conversation{Kind: codex.LiveKind(), Turns: []agent.Turn{{Prompt: "@@say:hello", Session: session}}})
+		o := outcome(t, facts)
+		if o.State != wire.StateCompleted || !o.Usage.CumulativeTokens || o.Usage.InputTokens-last.InputTokens != 1000 || o.Usage.OutputTokens-last.OutputTokens != 10 {
+			t.Fatalf("turn %d ended %+v after %+v", i+1, o, last)
+		}
+		if o.Usage.ContextTokens != 1010 || o.Usage.ContextWindow == 0 {
+			t.Errorf("turn %d fills %d of %d", i+1, o.Usage.ContextTokens, o.Usage.ContextWindow)
+		}
+		got := kinds(facts, agent.FactSession)[0].Session
+		if session != "" && got != session {
+			t.Errorf("turn %d is in thread %s, want %s", i+1, got, session)
+		}
+		session, last = got, o.Usage
+	}
+	var second agent.Outcome
+	_, facts := a.Talk(t, realagent.Conversation{Kind: codex.LiveKind(), Turns: []agent.Turn{{Prompt: "@@hist", Session: session}}, Say: func(f agent.Fact, _ *agent.Wishes) {
+		if f.Kind == agent.FactReady {
+			_, facts := a.Talk(t, realagent.Conversation{Kind: codex.LiveKind(), Turns: []agent.Turn{{Prompt: "@@say:x", Session: session}}})
+			second = outcome(t, facts)
+		}
+	}})
+	if o := outcome(t, facts); !strings.HasPrefix(o.Reply, "5: ") {
+		t.Errorf("the thread's history is %q", o.Reply)
+	}
+	if second.State != wire.StateFailed || second.Class != agent.ClassSession || !strings.Contains(second.Detail, "in use") {
+		t.Errorf("beside a process that has the thread another ended %+v", second)
+	}
+	a.NoDials(t)
+}
+
+// TestC23_NothingOfTheOwnersHomeIsEdited starts and resumes in a repository, in every mode: given its directory, codex
+// would write it into the owner's configuration as trusted.
+func TestC23_NothingOfTheOwnersHomeIsEdited(t *testing.T) {
+	a := realagent.Codex(t, realagent.Options{})
+	if err := exec.Command("git", "init", "-q", a.Dir+"/work").Run(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(a.Dir + "/agent/config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := ""
+	for _, mode := range []agent.Mode{agent.ModeAuto, agent.ModeOnRisk, agent.ModeAlways, agent.ModeReadOnly} {
+		for _, id := range []string{"", session} {
+			_, facts := a.Talk(t, realagent.Conversation{Kind: codex.LiveKind(), Turns: []agent.Turn{{Prompt: "@@shell:echo x > written-" + string(mode) + "|say:ok", Session: id, Mode: mode}}, Say: verdicts("no", "no")})
+			session = kinds(facts, agent.FactSession)[0].Session
+			if o := outcome(t, facts); o.State != wire.StateCompleted {
+				t.Errorf("mode %s ended %+v", mode, o)
+			}
+		}
+		wrote := mode == agent.ModeAuto || mode == agent.ModeOnRisk
+		if _, err := os.Stat(a.Dir + "/work/written-" + string(mode)); (err == nil) != wrote {
+			t.Errorf("mode %s wrote: %v, want %v", mode, err == nil, wrote)
+		}
+	}
+	after, err := os.ReadFile(a.Dir + "/agent/config.toml")
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the owner's configuration is now (%v):\n%s", err, after)
+	}
+	a.NoDials(t)
+}
+
+// TestC5_ALiveProcessThatIsKilled loses its turn, whose request is void, and says how it ended.
+func TestC5_ALiveProcessThatIsKilled(t *testing.T) {
+	a := realagent.Codex(t, realagent.Options{})
+	_, facts := a.Talk(t, realagent.Conversation{Kind: codex.LiveKind(), Turns: prompts(agent.ModeAlways, "@@shell:echo x > w|say:done"), Say: func(f agent.Fact, w *agent.Wishes) {
+		if f.Kind == agent.FactApprovalAsked {
+			realagent.Kill(t, a.Dir)
+		}
+	}})
+	if o := outcome(t, facts); o.State != wire.StateFailed || !o.NoEnd {
+		t.Errorf("it ended %+v", o)
+	}
+	if f := kinds(facts, agent.FactApprovalClosed); len(f) != 1 || f[0].Status != agent.ClosedVoid {
+		t.Errorf("the request closed as %+v", f)
+	}
+	if _, err := os.Stat(a.Dir + "/work/w"); err == nil {
+		t.Error("a command that nobody approved ran")
+	}
+}
+
+// TestRequests_QuestionsOfTheRealCodexAreAnsweredAtOnce lets codex ask the user, which scv does not offer: the turn goes on.
+func TestRequests_QuestionsOfTheRealCodexAreAnsweredAtOnce(t *testing.T) {
+	a := realagent.Codex(t, realagent.Options{})
+	ask := `tool:request_user_input:{"questions":[{"id":"a","header":"h","question":"which?","options":[{"label":"x","description":"y"},{"label":"z","description":"y"}]}]}`
+	_, facts := a.Talk(t, realagent.Conversation{
+		Kind: codex.LiveKind(), Settings: agent.Settings{Args: []string{"-c", "features.default_mode_request_user_input=true"}},
+		Turns: prompts("", "@@"+ask+"|say:went on"),
+	})
+	if o := outcome(t, facts); o.State != wire.StateCompleted || o.Reply != "went on" {
+		t.Errorf("it ended %+v", o)
+	}
+	if notes := texts(kinds(facts, agent.FactNote)); !strings.Contains(notes, "which?") {
+		t.Errorf("the remarks are %q", notes)
 	}
 }

@@ -2,8 +2,10 @@ package realagent
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"scv/internal/run/fold"
@@ -35,6 +37,25 @@ func NotInCommandLines(t testing.TB, text string) {
 		}
 		if bytes.Contains(line, []byte(text)) {
 			t.Errorf("%s holds the prompt: %q", file, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
+		}
+	}
+}
+
+// Kill ends every process whose environment names the directory: an agent with all that it started.
+func Kill(t testing.TB, dir string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there is no process table to look at: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(data, []byte("="+dir+"/")) {
+			continue // it ended meanwhile, or is another's
+		}
+		var pid int
+		if _, err := fmt.Sscanf(file, "/proc/%d/", &pid); err == nil && pid != os.Getpid() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
