@@ -70,8 +70,9 @@ type policy struct {
 	Sandbox  string `json:"sandbox,omitempty"`
 }
 
-// policyOf returns a mode in codex's words. Approved commands run outside the sandbox in any of them, so mode always
-// starts from the narrowest one: what changes something is asked for.
+// policyOf returns a mode in codex's words. An approved command runs inside the sandbox all the same, unless codex asked
+// to run it outside. In the read-only one it would fail, or run once more outside, as codex happens to notice the failure
+// in time or not; so mode always has the workspace's.
 func policyOf(mode agent.Mode) policy {
 	switch mode {
 	case agent.ModeAuto:
@@ -79,7 +80,7 @@ func policyOf(mode agent.Mode) policy {
 	case agent.ModeReadOnly:
 		return policy{"never", "read-only"}
 	case agent.ModeAlways:
-		return policy{"untrusted", "read-only"}
+		return policy{"untrusted", "workspace-write"}
 	default:
 		return policy{"on-request", "workspace-write"}
 	}

@@ -12,7 +12,7 @@ import (
 func TestC17_TheModeIsSetBeforeTheFirstPrompt(t *testing.T) {
 	for mode, want := range map[agent.Mode][2]string{
 		agent.ModeAuto: {"never", "danger-full-access"}, agent.ModeOnRisk: {"on-request", "workspace-write"}, "": {"on-request", "workspace-write"},
-		agent.ModeAlways: {"untrusted", "read-only"}, agent.ModeReadOnly: {"never", "read-only"},
+		agent.ModeAlways: {"untrusted", "workspace-write"}, agent.ModeReadOnly: {"never", "read-only"},
 	} {
 		k := &desk{t: t, d: codex.LiveKind().New(agent.Settings{Model: "m-1"})}
 		k.wishes.Turn = &agent.Turn{Number: 1, Key: "turn:1", Prompt: "do it", Cwd: "/w", Mode: mode}

@@ -3,6 +3,7 @@ package trial
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
 	"reflect"
@@ -123,16 +124,21 @@ type owner struct {
 	checkpoint json.RawMessage
 	turns      []agent.Turn
 	approve    func(turn uint32) (approved, cancel bool)
+	steer      map[uint32]string // for running turns, wished once something was seen of the turn
 }
 
 // wishes are derived from the log alone, as a ledger's rows would be.
 func (o *owner) wishes() agent.Wishes {
 	ended, w := 0, agent.Wishes{}
-	open := map[string]uint32{}
+	open, busy, steered := map[string]uint32{}, map[uint32]bool{}, map[uint32]bool{}
 	for _, fact := range o.log {
 		switch fact.Kind {
 		case agent.FactTurnEnded:
 			ended++
+		case agent.FactTool:
+			busy[fact.Turn] = true
+		case agent.FactSteered, agent.FactSteerRefused:
+			steered[fact.Turn] = true
 		case agent.FactApprovalAsked:
 			open[fact.Approval.Request] = fact.Turn
 		case agent.FactApprovalClosed:
@@ -144,6 +150,9 @@ func (o *owner) wishes() agent.Wishes {
 		return w
 	}
 	w.Turn = &o.turns[ended]
+	if n := w.Turn.Number; o.steer[n] != "" && busy[n] && !steered[n] {
+		w.Steers = []agent.Steer{{Key: fmt.Sprintf("steer:%d", n), Turn: n, Text: o.steer[n]}}
+	}
 	for _, request := range sortedKeys(open) {
 		if approved, cancel := o.approve(open[request]); cancel {
 			w.Cancel = w.Turn.Number

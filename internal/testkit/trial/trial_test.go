@@ -8,11 +8,9 @@ import (
 	"testing"
 
 	"scv/internal/agent"
-	"scv/internal/agent/codex"
 	"scv/internal/testkit/fakemodel"
 	"scv/internal/testkit/need"
 	"scv/internal/testkit/proxy"
-	"scv/internal/testkit/realagent"
 	"scv/internal/wire"
 )
 
@@ -70,37 +68,6 @@ func TestTrial_AnACPAgentUnderDaemonsThatDie(t *testing.T) {
 	if asked, closed := count(log, agent.FactApprovalAsked), count(log, agent.FactApprovalClosed); asked != 3 || closed != 3 {
 		t.Errorf("%d questions, %d closed", asked, closed)
 	}
-}
-
-// TestTrial_CodexAppServerUnderDaemonsThatDie does the same with the real codex and its own dialect.
-func TestTrial_CodexAppServerUnderDaemonsThatDie(t *testing.T) {
-	a := realagent.Codex(t, realagent.Options{})
-	kind := codex.LiveKind()
-	prompt := func(n string) string { return "@@shell:echo ran >> ran-" + n + "|say:answer " + n }
-	o := &owner{turns: turns(prompt, a.Dir+"/work"), approve: decisions}
-	for i := range o.turns {
-		o.turns[i].Mode = agent.ModeAlways
-	}
-	launch, err := kind.New(agent.Settings{Command: a.Path}).Plan(o.turns[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), launch.Argv[0], launch.Argv[1:]...)
-	command.Env, command.Dir = a.Env, a.Dir+"/work"
-	log := run(t, command, kind.New, o)
-	if got, want := states(log), []wire.AgentState{wire.StateCompleted, wire.StateCompleted, wire.StateInterrupted}; !slices.Equal(got, want) {
-		t.Errorf("the turns ended %v, want %v", got, want)
-	}
-	if one, two, three := lines(a.Dir+"/work/ran-1"), lines(a.Dir+"/work/ran-2"), lines(a.Dir+"/work/ran-3"); one != 1 || two+three != 0 {
-		t.Errorf("the commands ran %d, %d and %d times, want 1, 0, 0", one, two, three)
-	}
-	if asked, closed := count(log, agent.FactApprovalAsked), count(log, agent.FactApprovalClosed); asked != 3 || closed != 3 {
-		t.Errorf("%d questions, %d closed", asked, closed)
-	}
-	if offers := count(log, agent.FactOffer); offers != 3 {
-		t.Errorf("%d offers, want one of the thread, the account and the models each", offers)
-	}
-	a.NoDials(t)
 }
 
 // TestTrial_GeminiUnderDaemonsThatDie does the same with the real gemini.
