@@ -83,7 +83,7 @@ func TestApproval_ItsAnswersAreForThisOnce(t *testing.T) {
 			`{"id":0,"result":{"permissions":{},"scope":"turn"}}`,
 		},
 		{
-			elicitation, `"serverName":"s","message":"Run wipe?","_meta":{"codex_approval_kind":"mcp_tool_call","tool_title":"wipe","tool_params":{"what":"all"},"persist":["always"]}`,
+			elicitation, `"serverName":"s","message":"Run wipe?","_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"wipe","tool_params":{"what":"all"},"persist":["always"]}`,
 			`{"id":0,"result":{"action":"accept","content":{}}}`, `{"id":0,"result":{"action":"decline"}}`,
 		},
 	} {

@@ -67,10 +67,9 @@ type question struct {
 	Server  string `json:"serverName"`
 	Message string `json:"message"`
 	Meta    struct {
-		Kind        string          `json:"codex_approval_kind"`
-		Title       string          `json:"tool_title"`
-		Description string          `json:"tool_description"`
-		Params      json.RawMessage `json:"tool_params"`
+		Kind   string          `json:"codex_approval_kind"`
+		Tool   string          `json:"tool_name"`
+		Params json.RawMessage `json:"tool_params"`
 	} `json:"_meta"`
 	Questions []struct {
 		Question string `json:"question"`
@@ -162,7 +161,11 @@ func (s *liveState) ask(method string, q question) (a agent.Approval, waits bool
 		if q.Meta.Kind != "mcp_tool_call" {
 			return a, false
 		}
-		a.Name, a.Tool, a.Risk = "tool "+agent.Choose(q.Meta.Title, q.Server), q.Server, agent.RiskDelegate
+		a.Tool, a.Risk = q.Server, agent.RiskDelegate
+		if q.Meta.Tool != "" {
+			a.Tool += "." + q.Meta.Tool
+		}
+		a.Name = "tool " + a.Tool
 		a.Summary = strings.TrimSpace(q.Message + "\n" + string(q.Meta.Params))
 	}
 	if a.Summary == "" {

@@ -104,9 +104,11 @@ func (v responses) say(parts []string, pause time.Duration) {
 
 func (v responses) tool(name string, args json.RawMessage) {
 	v.created()
-	v.item("output_item.done", map[string]any{
-		"type": "function_call", "id": "fc_1", "call_id": "call_" + token(), "name": name, "arguments": string(args),
-	})
+	item := map[string]any{"type": "function_call", "id": "fc_1", "call_id": "call_" + token(), "name": name, "arguments": string(args)}
+	if space, inner, ok := strings.Cut(name, "/"); ok {
+		item["namespace"], item["name"] = space, inner
+	}
+	v.item("output_item.done", item)
 	v.completed()
 }
 

@@ -7,7 +7,7 @@
 //
 //	say:T        answers the text T
 //	shell:CMD    calls the shell tool that the request offers
-//	tool:NAME:{} calls any tool with these arguments
+//	tool:NAME:{} calls any tool with these arguments; SPACE/NAME is one of a named group
 //	err:CODE     answers an HTTP error
 //	hang:S       sends nothing for S seconds, then says "late"
 //	slow:N       says N words, one each 0.2 s
