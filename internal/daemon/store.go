@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"scv/internal/daemon/seat"
 	"scv/internal/workbench/ledger"
 	"scv/internal/workbench/rebuild"
 	"scv/internal/workbench/row"
@@ -23,6 +24,18 @@ func openLedger(ctx context.Context, opt Options, log *slog.Logger) (*ledger.Sto
 		return rebuilt(ctx, opt, log)
 	}
 	return store, loaded, err
+}
+
+// Rebuild builds a home's ledger anew, while no daemon runs, and tells what was done.
+func Rebuild(ctx context.Context, opt Options) (string, error) {
+	opt = opt.withDefaults()
+	lock, err := seat.TakeLock(opt.Home)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Release()
+	report, err := rebuild.Run(ctx, opt.Home, slog.New(slog.DiscardHandler), opt.Now())
+	return report.Sentence(), err
 }
 
 // rest leaves a copy of the ledger behind, when the daemon ends in order.

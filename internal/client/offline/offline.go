@@ -47,6 +47,9 @@ func (r *Reader) open(ctx context.Context) (bool, error) {
 	}
 	l, err := ledger.OpenReader(ctx, r.home)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && ledger.Missing(r.home):
+		return false, wire.Refuse(wire.ReasonUnavailable, "start the daemon, which builds it anew from what lies beside it: scv start",
+			"the ledger %s is missing", home.Pretty(r.home.LedgerPath()))
 	case errors.Is(err, fs.ErrNotExist):
 		r.none = true
 		return false, nil

@@ -74,7 +74,9 @@ func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 					t.Errorf("status: %s", out)
 				}
 				l.until("what never ran is paused", func(v *wire.Snapshot) bool {
-					return slices.ContainsFunc(v.Jobs, func(j wire.Job) bool { return j.State == wire.StateQueued && strings.HasPrefix(detail(&j), "is paused: the ledger was lost") })
+					return slices.ContainsFunc(v.Jobs, func(j wire.Job) bool {
+						return j.State == wire.StateQueued && strings.HasPrefix(detail(&j), "is paused: the ledger was lost")
+					})
 				})
 				if code, _, _ := l.scv("jobs", "result", "job-4"); code != 3 {
 					t.Errorf("the dismissed job: code %d", code)

@@ -26,7 +26,7 @@ them going when you close the terminal, and keeps their log, state and result.`,
   scv jobs result @last`,
 	},
 		newJobsCmd(f), newWhyCmd(f, nil), newApprovalsCmd(f), newConfirmCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil),
-		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil),
+		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil), newDoctorCmd(f, nil),
 		newConfigCmd(f), newVersionCmd(f, nil), newCompletionCmd(f),
 	)
 	plainLines := root.Flags().Bool("plain", false, "tell each change as a line, for screen readers")

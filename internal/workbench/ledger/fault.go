@@ -52,7 +52,7 @@ func unopened(h *home.Home, err error) error {
 	}
 	switch code {
 	case codeCorrupt, codeNotADB:
-		return &damaged{refusal: wire.Refuse(wire.ReasonUnavailable, "build it anew from what lies beside it: scv doctor --rebuild-ledger",
+		return &damaged{refusal: wire.Refuse(wire.ReasonUnavailable, "start the daemon, which builds it anew from what lies beside it: scv start   Or: scv doctor --rebuild-ledger",
 			"the ledger %s is damaged (%v)", path, err), cause: err}
 	case codeFull:
 		return wire.Refuse(wire.ReasonUnavailable, noSpaceFirst, "the disk of the ledger %s is full (%v)", path, err)

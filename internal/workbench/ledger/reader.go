@@ -126,3 +126,19 @@ func (r *Reader) Jobs(ctx context.Context, beforeNum uint64, limit int) ([]row.J
 func (r *Reader) Result(ctx context.Context, id wire.JobID) (row.Result, bool, error) {
 	return r.r.result(ctx, id)
 }
+
+// Runs returns the handles of all runs and whether each may be alive.
+func (r *Reader) Runs(ctx context.Context) (map[wire.RunHandle]bool, error) {
+	all := map[wire.RunHandle]bool{}
+	err := scanAll(ctx, r.r.db, func(scan func(...any) error) error {
+		var handle string
+		var live bool
+		err := scan(&handle, &live)
+		all[wire.RunHandle(handle)] = live
+		return err
+	}, "SELECT handle, live FROM run")
+	if err != nil {
+		return nil, plain("read the runs", err)
+	}
+	return all, nil
+}

@@ -69,6 +69,9 @@ func fill(ctx context.Context, h *home.Home, store *ledger.Store, report *Report
 
 // take folds one line in; of two values of a row the higher revision counts.
 func (p *past) take(a row.Accepted) {
+	if c := a.Conversation; c != nil && p.convs[c.ID].Rev <= c.Rev {
+		p.convs[c.ID] = *c
+	}
 	if a.Job.Num == 0 {
 		return
 	}
@@ -81,9 +84,6 @@ func (p *past) take(a row.Accepted) {
 	}
 	if a.Result != nil {
 		p.results[id] = *a.Result
-	}
-	if c := a.Conversation; c != nil && p.convs[c.ID].Rev <= c.Rev {
-		p.convs[c.ID] = *c
 	}
 	if r := a.Run; r != nil && p.runs[r.Handle].Rev <= r.Rev {
 		p.runs[r.Handle] = *r
@@ -263,7 +263,7 @@ func ending(e wire.RunEvent, said []string) outcome {
 
 // pause makes a job that never ran wait for the owner.
 func (p *past) pause(j *row.Job) {
-	j.State, j.Turn = wire.StateQueued, 0
+	j.State, j.Turn, j.Steer = wire.StateQueued, 0, nil
 	j.Detail = new("is paused: " + pausedReason)
 	id := wire.ConversationID(text(j.Conversation))
 	c := p.convs[id]

@@ -28,8 +28,8 @@ const draftName = "state/ledger.draft"
 
 // A Report is what a rebuild did.
 type Report struct {
-	Jobs   int    // in the new ledger's sources
-	Copy   bool   // a copy of the ledger was the base
+	Jobs   int    // in the new ledger
+	Copy   bool   // a copy of the ledger, or what of it was sound, was the base
 	Lines  int    // lines of accepted.jsonl that were read
 	Bad    int    // lines that could not be
 	Paused int    // jobs that never ran and wait for the owner
@@ -94,15 +94,23 @@ func clearDraft(h *home.Home) error {
 	return nil
 }
 
-// base copies the newest sound copy to path, if there is one.
+// base copies the ledger itself to path, if it is sound after all, else its newest sound copy, if there is one.
 func base(ctx context.Context, h *home.Home, path string, log *slog.Logger) (bool, error) {
-	for _, from := range ledger.Copies(h) {
+	from := ledger.Copies(h)
+	if info, err := h.Root().Lstat("state/ledger.db"); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		from = append([]string{h.LedgerPath()}, from...)
+	}
+	for _, from := range from {
 		if err := ledger.Sound(ctx, from); err != nil {
 			if _, newer := errors.AsType[*ledger.NewerLayoutError](err); newer {
 				return false, err
 			}
 			log.Warn("a copy of the ledger is of no use", "copy", from, "error", err)
 			continue
+		}
+		err := copyTo(from+"-wal", path+"-wal")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
 		}
 		return true, copyTo(from, path)
 	}

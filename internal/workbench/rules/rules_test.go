@@ -243,9 +243,15 @@ func TestLearn(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for _, bad := range []wire.ApprovalRule{
-		{Effect: "allow"}, {Effect: "deny", Repo: "/w"}, {Effect: "allow", Command: "a; b"}, {Effect: "allow", Command: "$X"},
-		{Effect: "allow", Command: " "}, {Effect: "deny", Tool: "a\nb"}, {Effect: "deny", Tool: strings.Repeat("x", 5000)},
-		{Effect: "allow", Tool: "x", Repo: "w"}, {Effect: "allow", Path: "../x"},
+		{Effect: "allow"},
+		{Effect: "deny", Repo: "/w"},
+		{Effect: "allow", Command: "a; b"},
+		{Effect: "allow", Command: "$X"},
+		{Effect: "allow", Command: " "},
+		{Effect: "deny", Tool: "a\nb"},
+		{Effect: "deny", Tool: strings.Repeat("x", 5000)},
+		{Effect: "allow", Tool: "x", Repo: "w"},
+		{Effect: "allow", Path: "../x"},
 	} {
 		if err := Check(bad); err == nil {
 			t.Errorf("taken: %+v", bad)
