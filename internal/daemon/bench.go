@@ -25,6 +25,7 @@ import (
 type bench struct {
 	served   server.Workbench
 	store    *ledger.Store
+	hub      *hub.Hub
 	launcher *run.Launcher
 	began    time.Time
 	adopted  int
@@ -60,7 +61,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	})
 	port.hub.Store(h)
 	b := &bench{
-		store: store, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
+		store: store, hub: h, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
 		served: server.Workbench{
 			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
 			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config, loaded.Lost, more),
@@ -106,6 +107,7 @@ func liveRuns(l row.Loaded) int {
 // close lets go of the runs, which go on, saves what is left and closes the ledger.
 func (b *bench) close(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, patience)
+	b.hub.Rest(bounded)
 	b.launcher.Shutdown(bounded)
 	cancel()
 	b.cancel()

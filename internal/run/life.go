@@ -100,7 +100,7 @@ func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
 func (r *run) begin(ctx context.Context) bool {
 	var err error
 	if !r.o.Adopt {
-		err = beginning{r}.start(ctx)
+		err = beginning{r}.start(r.last) // what was begun is started, even when the daemon leaves
 	} else if r.root, err = r.c.Home.RunRoot(r.h); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true // what it is stays to be seen
 	} else {

@@ -85,3 +85,20 @@ func repository(t testing.TB) string {
 		dir = up
 	}
 }
+
+// Commit returns the full name of a commit that a file of the repository names, below its root, and makes sure that the
+// history which holds it is there.
+func Commit(t testing.TB, file string) (root, commit string) {
+	t.Helper()
+	root = repository(t)
+	data, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit = strings.TrimSpace(string(data))
+	git := exec.CommandContext(t.Context(), Program(t, "git"), "-C", root, "cat-file", "-e", commit+"^{commit}")
+	if out, err := git.CombinedOutput(); err != nil {
+		missing(t, "the history does not hold "+commit+", such as in a shallow clone: "+string(out))
+	}
+	return root, commit
+}

@@ -268,6 +268,23 @@ func (h *Hub) Idle() <-chan struct{} {
 	return c
 }
 
+// Rest begins no further turn and returns once every run that was given one was handed to the launcher, or ctx ended.
+// It is for the end of a daemon: what was begun before is then started, and not cut off.
+func (h *Hub) Rest(ctx context.Context) {
+	c := make(chan struct{})
+	if h.do(func() {
+		h.m.draining, h.m.requeue = true, true
+		h.m.rests = append(h.m.rests, c)
+	}) != nil {
+		return
+	}
+	select {
+	case <-c:
+	case <-ctx.Done():
+	case <-h.gone:
+	}
+}
+
 // StopAll asks every live run to stop and starts nothing more until the hub ends; queued jobs stay queued. It returns
 // how many runs were asked.
 func (h *Hub) StopAll(p row.Principal) (n int) {

@@ -90,6 +90,8 @@ type pending struct {
 	tickets   []waiting
 	effects   []effect
 	adopt     []effect // of runs that were live when the hub began
+
+	performing bool // effects are on their way to the launcher
 }
 
 type waiting struct {

@@ -29,8 +29,9 @@ type model struct {
 	open     int    // jobs that are not finished
 	live     int    // runs whose process may be alive
 
-	requeue  bool // the queues have to be looked at
-	draining bool // nothing more is started
+	requeue  bool            // the queues have to be looked at
+	draining bool            // nothing more is started
+	rests    []chan struct{} // who waits until all that was begun is with the launcher
 	idlers   []chan struct{}
 	memory   memory
 	scarce   alarm  // set while nothing is started for want of what comes back by itself

@@ -35,6 +35,12 @@ func (m *model) settle() {
 		m.advance()
 	}
 	m.announce()
+	if len(m.rests) > 0 && !m.performing && !m.inFlight() && len(m.effects) == 0 {
+		for _, c := range m.rests {
+			close(c)
+		}
+		m.rests = nil
+	}
 	if len(m.idlers) > 0 && m.live == 0 {
 		for _, c := range m.idlers {
 			close(c)

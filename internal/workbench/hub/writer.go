@@ -78,9 +78,13 @@ func (w *writer) one(all bool) (stored bool, err error) {
 	if err != nil {
 		w.h.o.Log.Error("the ledger cannot be written", "error", err)
 	}
-	w.h.do(func() { now = w.h.m.stored(err) })
-	if err == nil {
+	w.h.do(func() {
+		now = w.h.m.stored(err)
+		w.h.m.performing = len(now) > 0
+	})
+	if len(now) > 0 {
 		w.perform(now)
+		w.h.do(func() { w.h.m.performing = false })
 	}
 	return err == nil, err
 }
