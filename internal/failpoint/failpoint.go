@@ -7,10 +7,12 @@
 //	PLACE=kill            SIGKILL to this process, each rule with @N for the Nth time only, @N+ from then on
 //	PLACE=sleep:2ms       wait that long
 //	PLACE=jitter:2ms      one time in four, wait a random time up to that
-//	PLACE=ENOSPC          fail so; EIO and EMFILE as well
+//	PLACE=ENOSPC          fail so; EIO, EMFILE and EROFS as well
 //	seed=N                of the random waits
 //	trace=PATH            append each place that is passed, and "kill PLACE" before a kill, a line each
 //	set:NAME=VALUE        replace a Size or Word
+//	set:while=PATH        errors only while that file is there
+//	set:clock=PATH        the time is moved by the duration in that file
 //
 // A PLACE is a point and a moment, as "spool.append:torn", or * for all of them. The moment before comes first, after
 // when the operation worked; torn is in the middle of a write, of which half is then in the file.

@@ -99,6 +99,8 @@ func (p *plan) add(name, value string) (err error) {
 		r.err = syscall.EIO
 	case "EMFILE":
 		r.err = syscall.EMFILE
+	case "EROFS":
+		r.err = syscall.EROFS
 	default:
 		return fmt.Errorf("no such action")
 	}
@@ -130,6 +132,9 @@ func (p *plan) pass(place string) error {
 				pause += time.Duration(p.rand.Int64N(int64(r.pause)))
 			}
 		default:
+			if !p.failing() {
+				continue
+			}
 			err = &fs.PathError{Op: "failpoint", Path: place, Err: r.err}
 		}
 	}
@@ -138,6 +143,16 @@ func (p *plan) pass(place string) error {
 		time.Sleep(pause)
 	}
 	return err
+}
+
+// failing tells whether errors are due: always, or while the file that set:while names is there.
+func (p *plan) failing() bool {
+	path, ok := p.set["while"]
+	if !ok {
+		return true
+	}
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (p *plan) say(line string) {
@@ -184,7 +199,7 @@ func (p *plan) tears(place string) bool {
 	defer p.mu.Unlock()
 	n := p.counts[place] + 1
 	for _, r := range p.rules {
-		if r.place == place && r.pause == 0 && (r.n == 0 || r.n == n || r.onward && n >= r.n) {
+		if r.place == place && r.pause == 0 && (r.err == nil || p.failing()) && (r.n == 0 || r.n == n || r.onward && n >= r.n) {
 			return true
 		}
 	}

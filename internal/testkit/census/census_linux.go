@@ -29,6 +29,9 @@ func Main(m *testing.M) int {
 	before := len(Descriptors(os.Getpid()))
 	code := m.Run()
 	left := Left(dir)
+	for _, pid := range zombies() {
+		left = append(left, fmt.Sprintf("zombie %d", pid))
+	}
 	if err := goleak.Find(); err != nil {
 		left = append(left, err.Error())
 	}
@@ -53,16 +56,13 @@ func Main(m *testing.M) int {
 const runtimeDescriptors = 6
 
 // Left tells, in a sentence each, what lives of the tests that worked below dir: processes, after a wait for those that
-// are on their way out, unreaped children of this process, and listening sockets. Processes are ended.
+// are on their way out, and listening sockets. Processes are ended.
 func Left(dir string) (left []string) {
 	for pid, line := range Processes(dir) {
 		if !Leaves(pid) {
 			left = append(left, fmt.Sprintf("process %d %s", pid, line))
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-	}
-	for _, pid := range zombies() {
-		left = append(left, fmt.Sprintf("zombie %d", pid))
 	}
 	for _, path := range sockets(dir) {
 		left = append(left, "socket "+path)

@@ -77,6 +77,9 @@ func (l *lab) must(err error) {
 
 // end ends all that lives of the lab; what stays fails the test.
 func (l *lab) end() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), 25*time.Second) // the test's own has ended
+	defer cancel()
+	l.ctx = ctx
 	if l.d != nil {
 		l.d.kill()
 	}
