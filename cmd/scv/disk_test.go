@@ -18,7 +18,7 @@ import (
 // mounted gives a small file system of its own, under a short path.
 func mounted(t *testing.T, size string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "scv")
+	dir, err := os.MkdirTemp("", "k")
 	if err != nil {
 		t.Fatal(err)
 	}

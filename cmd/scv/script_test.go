@@ -16,7 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/sys/unix"
+
+	"scv/internal/testkit/census"
 )
 
 // The acceptance scripts of testdata/script drive the real program, built once. Each has a home of its own, short
@@ -51,7 +52,7 @@ func testMain(m *testing.M) int {
 	}
 	os.Setenv("SCV_TEST_BIN", dir)
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each command of a script waits a second before it leaves
-	return m.Run()
+	return census.Main(m)
 }
 
 func TestScript(t *testing.T) {
@@ -77,7 +78,7 @@ func TestScript(t *testing.T) {
 
 // setup gives a script its home and sees to it that nothing of it is left.
 func setup(env *testscript.Env) error {
-	base, err := os.MkdirTemp("/tmp", "scv")
+	base, err := os.MkdirTemp("", "k")
 	if err != nil {
 		return err
 	}
@@ -107,15 +108,9 @@ func setup(env *testscript.Env) error {
 				t.Log("scv stop --all: ", err, "\n", string(out))
 			}
 		}
-		left := map[int]string{}
-		for pid, line := range processes(base) {
-			if !leaves(pid) {
-				left[pid] = line
-			}
-		}
-		for pid, line := range left {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			t.Log("left behind: ", pid, " ", line)
+		left := census.Left(base)
+		for _, what := range left {
+			t.Log("left behind: ", what)
 		}
 		if err := exec.Command("chmod", "-R", "u+rwX", base).Run(); err != nil {
 			t.Log(err)
@@ -124,7 +119,7 @@ func setup(env *testscript.Env) error {
 			t.Log(err)
 		}
 		if len(left) > 0 {
-			t.Fatal("a script left processes behind")
+			t.Fatal("a script left something behind")
 		}
 	})
 	return nil
@@ -173,8 +168,8 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: gone WORD")
 	}
 	found := ""
-	for pid, line := range processes(filepath.Dir(ts.Getenv("SCV_HOME"))) {
-		if strings.Contains(line, args[0]) && (neg || !leaves(pid)) {
+	for pid, line := range census.Processes(filepath.Dir(ts.Getenv("SCV_HOME"))) {
+		if strings.Contains(line, args[0]) && (neg || !census.Leaves(pid)) {
 			found = line
 		}
 	}
@@ -219,45 +214,9 @@ func daemonPID(home string) (int, error) {
 
 // thaw lets a daemon that a failed script left frozen go on, so that it can be stopped.
 func thaw(home string) {
-	for pid, line := range processes(home) {
+	for pid, line := range census.Processes(home) {
 		if strings.Contains(line, "run --background") {
 			_ = syscall.Kill(pid, syscall.SIGCONT)
 		}
 	}
-}
-
-// leaves waits for a process that may be on its way out: a daemon's lock is free an instant before it is gone.
-func leaves(pid int) bool {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return true
-	}
-	defer unix.Close(fd)
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
-	return err == nil && n > 0
-}
-
-// processes lists the command lines of all processes whose environment names a directory of the script.
-func processes(dir string) map[int]string {
-	out := map[int]string{}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return out
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err != nil || !bytes.Contains(environ, []byte(dir+"/")) {
-			continue
-		}
-		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if err != nil || len(line) == 0 {
-			continue
-		}
-		out[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
-	}
-	return out
 }

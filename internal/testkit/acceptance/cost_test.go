@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"scv/internal/client"
+	"scv/internal/testkit/census"
 	"scv/internal/testkit/need"
 	"scv/internal/wire"
 )
@@ -230,9 +231,9 @@ func TestP34_NothingIsLeftOf200Watchers(t *testing.T) {
 		l.must(daemon.Start())
 		l.answers()
 		l.silent(2)
-		before := len(descriptors(daemon.Process.Pid))
+		before := len(census.Descriptors(daemon.Process.Pid))
 		l.watchAndLeave(watchers)
-		for len(descriptors(daemon.Process.Pid)) > before { // a closed connection is noticed a moment later
+		for len(census.Descriptors(daemon.Process.Pid)) > before { // a closed connection is noticed a moment later
 			l.must(l.ctx.Err())
 			l.watchAndLeave(1)
 		}
@@ -241,7 +242,7 @@ func TestP34_NothingIsLeftOf200Watchers(t *testing.T) {
 		l.reaches("job-1", wire.StateCancelled)
 		l.reaches("job-2", wire.StateCancelled)
 		l.rests()
-		for len(descriptors(daemon.Process.Pid)) > before {
+		for len(census.Descriptors(daemon.Process.Pid)) > before {
 			l.must(l.ctx.Err())
 			l.watchAndLeave(1)
 		}

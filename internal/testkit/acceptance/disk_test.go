@@ -20,7 +20,7 @@ import (
 func TestU4_FullDiskIsSaidAndLeftByItself(t *testing.T) {
 	disk := t.TempDir()
 	need.Disk(t, disk, "3m")
-	base, err := os.MkdirTemp("/tmp", "scvk")
+	base, err := os.MkdirTemp("", "k")
 	if err != nil {
 		t.Fatal(err)
 	}

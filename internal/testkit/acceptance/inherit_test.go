@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"scv/internal/testkit/census"
 )
 
 // TestB21_NothingOfTheCallerIsKeptOpen: a caller may have a pipe or a lock file open; daemon, shim and agent, which live
@@ -27,7 +29,7 @@ func TestB21_NothingOfTheCallerIsKeptOpen(t *testing.T) {
 	l.must(write.Close())
 	l.says("job-1", said("here"))
 	for pid, line := range l.processes("") {
-		if slices.ContainsFunc(descriptors(pid), func(to string) bool { return to == lock.Name() }) {
+		if slices.ContainsFunc(census.Descriptors(pid), func(to string) bool { return to == lock.Name() }) {
 			t.Errorf("%d %s holds the caller's lock file", pid, line)
 		}
 	}
@@ -49,7 +51,7 @@ func TestB21_NothingOfTheCallerIsKeptOpen(t *testing.T) {
 	id := l.start("--agent", "demo", "@@say:here|hang")
 	l.says(id, said("here"))
 	for pid, line := range l.processes("") {
-		if pid != d.Process.Pid && slices.ContainsFunc(descriptors(pid), func(to string) bool { return to == lock.Name() }) {
+		if pid != d.Process.Pid && slices.ContainsFunc(census.Descriptors(pid), func(to string) bool { return to == lock.Name() }) {
 			t.Errorf("%d %s holds what its daemon was given", pid, strings.TrimSpace(line))
 		}
 	}

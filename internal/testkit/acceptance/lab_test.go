@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"scv/internal/client"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
 
@@ -34,7 +35,7 @@ type lab struct {
 // newLab makes a home below a short path, since a socket's path is short. What is started in it ends with the test.
 func newLab(t *testing.T, environ ...string) *lab {
 	t.Helper()
-	base, err := os.MkdirTemp("/tmp", "scvk")
+	base, err := os.MkdirTemp("", "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +70,8 @@ func (l *lab) end() {
 	if out, err := stop.CombinedOutput(); err != nil && !strings.Contains(string(out), "not running") && !strings.Contains(string(out), "no daemon") {
 		l.t.Errorf("scv stop --all: %v: %s", err, out)
 	}
-	for pid, line := range l.processes("") {
-		if !leaves(pid) {
-			l.t.Errorf("left behind: %d %s", pid, line)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+	for _, what := range append(census.Left(l.base), census.Left(l.home)...) {
+		l.t.Errorf("left behind: %s", what)
 	}
 	if l.t.Failed() {
 		log, _ := os.ReadFile(filepath.Join(l.home, "state", "daemon.log"))

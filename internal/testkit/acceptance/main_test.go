@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"scv/internal/testkit/census"
 	"scv/internal/testkit/fakeagent"
 )
 
@@ -43,5 +44,5 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	os.Setenv(programKey, program)
-	return m.Run()
+	return census.Main(m)
 }

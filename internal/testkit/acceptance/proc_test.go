@@ -4,8 +4,8 @@ package acceptance
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,65 +14,16 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"scv/internal/testkit/census"
 	"scv/internal/testkit/need"
 )
 
-// processes are those of the lab whose command line holds a word. A process is known by its environment or, where that
-// says nothing, by an open file below the lab's folder.
+// processes are those of the lab whose command line holds a word.
 func (l *lab) processes(word string) map[int]string {
-	l.t.Helper()
-	out := map[int]string{}
-	entries, err := os.ReadDir("/proc")
-	l.must(err)
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		line, err := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if err != nil || len(line) == 0 || !strings.Contains(string(line), word) {
-			continue
-		}
-		environ, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if bytes.Contains(environ, []byte("SCV_HOME="+l.home+"\x00")) || l.holds(pid) {
-			out[pid] = string(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
-		}
-	}
-	return out
-}
-
-func (l *lab) holds(pid int) bool {
-	for _, to := range descriptors(pid) {
-		if strings.HasPrefix(to, l.base+"/") || strings.HasPrefix(to, l.home+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// descriptors are the open files of a process.
-func descriptors(pid int) []string {
-	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	var out []string
-	for _, link := range links {
-		if to, err := os.Readlink(link); err == nil {
-			out = append(out, to)
-		}
-	}
-	return out
-}
-
-// leaves waits for a process that may be on its way out.
-func leaves(pid int) bool {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return true
-	}
-	defer unix.Close(fd)
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 15_000)
-	return err == nil && n > 0
+	all := census.Processes(l.base)
+	maps.Copy(all, census.Processes(l.home))
+	maps.DeleteFunc(all, func(_ int, line string) bool { return !strings.Contains(line, word) })
+	return all
 }
 
 // switches sums the voluntary context switches of a process's threads.
