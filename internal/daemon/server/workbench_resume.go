@@ -93,8 +93,16 @@ func (r follower) ended(session wire.SessionID, id wire.JobID) (row.Job, error) 
 	return job, err
 }
 
-// original is the prompt of a job as its owner wrote it.
+// original is the prompt of a job as its owner wrote it: of one that went on with another, that other's.
 func (r follower) original(job row.Job) (string, error) {
+	for job.Resumes != nil {
+		session, id, _ := job.Resumes.Split()
+		first, err := r.job(session, id)
+		if err != nil || first.Num >= job.Num {
+			break // it was dismissed: the prompt that it was gone on with says all of it
+		}
+		job = first
+	}
 	id := job.Job.Job
 	if job.Private {
 		text, err := r.Records.Original(id)

@@ -83,9 +83,6 @@ func (m *model) follow(q FollowRequest) (*job, error) {
 	if !old.row.State.Final() {
 		return nil, wire.Refuse(wire.ReasonBusy, "scv jobs wait "+string(q.Of.Job.Job), "%s has not ended: it is %s.", q.Of.Job.Job, old.row.State)
 	}
-	if h := old.row.Run; h != nil && m.runs[*h] != nil && m.runs[*h].row.Live && m.runs[*h].row.State != wire.StateIdle {
-		return nil, wire.Refuse(wire.ReasonBusy, "scv agents kill "+string(*h), "The process %s of %s may still run.", *h, q.Of.Job.Job)
-	}
 	if q.How == Resuming {
 		if err := old.resumable(q.Failed); err != nil {
 			return nil, err
@@ -118,11 +115,22 @@ func (j *job) resumable(failed *wire.JobRef) error {
 			"%s was not interrupted: it is %s.", id, j.row.State)
 	case j.row.Reviewed:
 		return wire.Refuse(wire.ReasonRefused, "scv jobs retry "+string(id), "%s is a reviewed job, which cannot be resumed.", id)
+	case j.mayRun():
+		return wire.Refuse(wire.ReasonBusy, "scv agents kill "+string(*j.row.Run), "The process %s of %s may still run.", *j.row.Run, id)
 	case as != nil && (failed == nil || *failed != *as):
 		_, by, _ := as.Split()
 		return wire.Refuse(wire.ReasonConflict, "scv jobs log "+string(by), "%s goes on with %s already.", by, id)
 	}
 	return nil
+}
+
+// mayRun reports whether the process that served a job is not proven gone.
+func (j *job) mayRun() bool {
+	if j.row.Run == nil {
+		return false
+	}
+	r := j.m.runs[*j.row.Run]
+	return r != nil && r.row.Live && r.row.State != wire.StateIdle
 }
 
 // likeOf opens a conversation that begins where the one of a job is: in its directory, with its settings.
