@@ -216,7 +216,7 @@ func (r *run) promptOf(turn uint32) fold.Prompt {
 }
 
 // steerOf is what the log says of a prompt that the running turn took.
-func (r *run) steerOf(key string) string {
+func (r talk) steerOf(key string) string {
 	for _, s := range r.c.Hub.Wishes(r.h).Steers {
 		if row.SteerKey(s.Job) == key {
 			return s.Text

@@ -187,7 +187,7 @@ func (r *run) open() (err error) {
 	}
 	r.fold = fold.New(fold.Options{
 		Kind: r.kind, Dialect: r.kind.New(r.set), Mask: r.c.Mask(), Run: r.h, Cwd: r.o.Run.Cwd, Note: note,
-		First: r.first, Prompt: r.promptOf, Steer: r.steerOf, Wanted: r.reason, Answer: talk{r}.answerOf,
+		First: r.first, Prompt: r.promptOf, Steer: talk{r}.steerOf, Wanted: r.reason, Answer: talk{r}.answerOf,
 	})
 	r.number, r.segment, r.unfolded, r.steps, r.kept = 0, 0, 0, nil, nil
 	r.clocks = clocks{}

@@ -83,15 +83,15 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
 	case wire.JobPrompt:
-		return r.jobPrompt(cmd)
+		return queuer{r}.jobPrompt(cmd)
 	case wire.JobEdit:
 		return intake{r}.jobEdit(cmd)
 	case wire.JobMove:
-		return r.jobMove(cmd)
+		return queuer{r}.jobMove(cmd)
 	case wire.ConversationPause:
-		return r.conversationPause(cmd)
+		return queuer{r}.conversationPause(cmd)
 	case wire.ConversationResume:
-		return r.conversationResume(cmd)
+		return queuer{r}.conversationResume(cmd)
 	case wire.WorkbenchResume:
 		return follower{r}.workbenchResume(cmd)
 	case wire.WorkbenchRetry:

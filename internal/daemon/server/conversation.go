@@ -2,8 +2,11 @@ package server
 
 import "scv/internal/wire"
 
+// A queuer looks at what waits and changes it.
+type queuer struct{ *request }
+
 // conversationPause holds what waits in a conversation.
-func (r *request) conversationPause(cmd wire.ConversationPause) (answer, error) {
+func (r queuer) conversationPause(cmd wire.ConversationPause) (answer, error) {
 	if err := conversationName(cmd.Session, cmd.Conversation); err != nil {
 		return answer{}, err
 	}
@@ -11,7 +14,7 @@ func (r *request) conversationPause(cmd wire.ConversationPause) (answer, error) 
 }
 
 // conversationResume lets it go on.
-func (r *request) conversationResume(cmd wire.ConversationResume) (answer, error) {
+func (r queuer) conversationResume(cmd wire.ConversationResume) (answer, error) {
 	if err := conversationName(cmd.Session, cmd.Conversation); err != nil {
 		return answer{}, err
 	}

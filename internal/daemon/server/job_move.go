@@ -6,7 +6,7 @@ import (
 )
 
 // jobMove changes the order in which queued jobs of a conversation run.
-func (r *request) jobMove(cmd wire.JobMove) (answer, error) {
+func (r queuer) jobMove(cmd wire.JobMove) (answer, error) {
 	if _, err := jobRef(cmd.Session, cmd.Job); err != nil {
 		return answer{}, err
 	}

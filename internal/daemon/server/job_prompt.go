@@ -3,7 +3,7 @@ package server
 import "scv/internal/wire"
 
 // jobPrompt gives the whole prompt of a job as it is kept: masked.
-func (r *request) jobPrompt(cmd wire.JobPrompt) (answer, error) {
+func (r queuer) jobPrompt(cmd wire.JobPrompt) (answer, error) {
 	job, err := r.job(cmd.Session, cmd.Job)
 	if err != nil {
 		return answer{}, err

@@ -28,7 +28,7 @@ func (r intake) prompt(text string) (row.Prompt, string, error) {
 }
 
 // masked is a prompt with its original beside it when masking changed something.
-func (r *request) masked(text string) row.Prompt {
+func (r intake) masked(text string) row.Prompt {
 	masked, changed := r.Mask().Changed(text)
 	out := row.Prompt{Text: masked}
 	if changed {

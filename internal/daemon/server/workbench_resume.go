@@ -36,7 +36,7 @@ func (r follower) workbenchResume(cmd wire.WorkbenchResume) (answer, error) {
 		}
 		req.Same = job.Home == r.HomeID && (thread.Vendor != "" || job.Untouched)
 	}
-	req.Prompt = r.masked(briefed(job, req.Same, prompt))
+	req.Prompt = intake{r.request}.masked(briefed(job, req.Same, prompt))
 	return r.follow(req)
 }
 

@@ -51,9 +51,9 @@ func (f *Fold) fact(x agent.Fact) {
 	case agent.FactActivity:
 		f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn})
 	case agent.FactSteered, agent.FactSteerRefused:
-		f.steered(x)
+		word{f}.steered(x)
 	case agent.FactOffer:
-		f.offered(x)
+		word{f}.offered(x)
 	case agent.FactApprovalAsked:
 		asker{f}.asked(x)
 	case agent.FactApprovalClosed:
@@ -89,7 +89,7 @@ func (f *Fold) started(turn uint32) {
 func (f *Fold) begun(turn uint32) {
 	asker{f}.closeAll()
 	f.turn.Number, f.turn.Started, f.turn.Ended = turn, true, false
-	prompt := f.prompt(turn)
+	prompt := word{f}.prompt(turn)
 	ev := wire.RunEvent{Kind: wire.EventTurnStarted, Turn: &turn, Text: f.block(prompt.Text)}
 	if prompt.Job != "" {
 		ev.Job = &prompt.Job

@@ -121,7 +121,7 @@ func (f *Fold) Frame(fr spool.Frame) ([]Item, error) {
 	case spool.KindErr:
 		f.err.feed(fr.Payload, func(text []byte, cut uint64) { f.line(agent.InputErr, text, cut) })
 	case spool.KindIn:
-		f.given(fr.Key)
+		word{f}.given(fr.Key)
 		f.input(agent.Input{Kind: agent.InputSent, Key: fr.Key, N: fr.N, Line: fr.Payload})
 	case spool.KindNote:
 		note, err := spool.DecodeNote(fr.Payload)

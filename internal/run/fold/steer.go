@@ -9,8 +9,11 @@ import (
 	"scv/internal/workbench/row"
 )
 
+// A word is what a fold makes of offers, prompts and steers.
+type word struct{ *Fold }
+
 // given notes which wishes a message of ours carried: that it is in the spool is what proves it.
-func (f *Fold) given(key string) {
+func (f word) given(key string) {
 	if job, ok := row.SteerOf(key); ok {
 		f.step(row.Step{Kind: row.StepSteerSent, Job: job})
 	}
@@ -24,7 +27,7 @@ func (f *Fold) given(key string) {
 func (f *Fold) Given() uint32 { return max(f.turn.Given, f.turn.Number) }
 
 // steered logs and reports the agent's word on a steer.
-func (f *Fold) steered(x agent.Fact) {
+func (f word) steered(x agent.Fact) {
 	job, _ := row.SteerOf(x.Key)
 	if x.Kind == agent.FactSteerRefused {
 		f.remark("the running turn did not take a further prompt: " + x.Text)
@@ -44,7 +47,7 @@ func (f *Fold) steered(x agent.Fact) {
 }
 
 // offered reports what the agent can do, and which model it uses.
-func (f *Fold) offered(x agent.Fact) {
+func (f word) offered(x agent.Fact) {
 	if x.Offer == nil {
 		return
 	}
@@ -71,7 +74,7 @@ func sameModel(asked, used string) bool {
 	return strings.Contains(used, asked) || strings.Contains(asked, used)
 }
 
-func (f *Fold) prompt(turn uint32) Prompt {
+func (f word) prompt(turn uint32) Prompt {
 	if f.o.Prompt == nil {
 		return Prompt{}
 	}

@@ -122,9 +122,9 @@ func (c *conversation) add(n newJob) *job {
 		m.keys[n.key] = j
 	}
 	if n.steer != "" {
-		j.steer(n.steer == wire.SendSteer)
+		steer{j}.send(n.steer == wire.SendSteer)
 	} else {
-		m.enqueue(j)
+		queuedJob{j}.enqueue()
 	}
 	j.note(m.now(), "owner", fmt.Sprintf("asked for by %s through %s", orNobody(n.principal.Who), orNobody(n.principal.Way)))
 	j.touch()

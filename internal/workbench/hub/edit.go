@@ -33,12 +33,12 @@ type MoveRequest struct {
 // Edit changes the prompt of a queued job. One that is not queued, or has another revision, is wire.ReasonConflict.
 func (js Jobs) Edit(q EditRequest) (note string, t *Ticket, err error) {
 	err = js.h.ask(func() error {
-		j, err := js.h.m.editable(q.Session, q.Job, q.Key, q.Revision)
+		j, err := editable(js.h.m, q.Session, q.Job, q.Key, q.Revision)
 		if err != nil {
 			return err
 		}
 		if q.Key == "" || j.row.EditKey != q.Key {
-			t = js.h.m.undoable(j.edit(q))
+			t = js.h.m.undoable(queuedJob{j}.edit(q))
 		} else {
 			t = js.h.m.ticketOf(js.h.m.batch, nil)
 		}
@@ -52,7 +52,7 @@ func (js Jobs) Edit(q EditRequest) (note string, t *Ticket, err error) {
 func (js Jobs) Move(q MoveRequest) (note string, t *Ticket, err error) {
 	err = js.h.ask(func() error {
 		m := js.h.m
-		j, err := m.editable(q.Session, q.Job, q.Key, q.Revision)
+		j, err := editable(m, q.Session, q.Job, q.Key, q.Revision)
 		if err != nil {
 			return err
 		}
@@ -61,12 +61,12 @@ func (js Jobs) Move(q MoveRequest) (note string, t *Ticket, err error) {
 			t = m.ticket(nil)
 			return nil
 		}
-		at, err := j.destination(q)
+		at, err := queuedJob{j}.destination(q)
 		if err != nil {
 			return err
 		}
-		undo := j.moveTo(at)
-		j.changed(q.Key)
+		undo := queuedJob{j}.moveTo(at)
+		queuedJob{j}.changed(q.Key)
 		j.note(m.now(), "owner", fmt.Sprintf("moved in the queue by %s through %s", orNobody(q.Principal.Who), orNobody(q.Principal.Way)))
 		j.accept("move", "")
 		t = m.undoable(undo)
@@ -78,7 +78,7 @@ func (js Jobs) Move(q MoveRequest) (note string, t *Ticket, err error) {
 // Drop cancels a queued job, and none that runs.
 func (js Jobs) Drop(session wire.SessionID, id wire.JobID, p row.Principal) (note string, t *Ticket, err error) {
 	err = js.h.ask(func() error {
-		j, err := js.h.m.editable(session, id, "", nil)
+		j, err := editable(js.h.m, session, id, "", nil)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (js Jobs) Drop(session wire.SessionID, id wire.JobID, p row.Principal) (not
 }
 
 // editable finds a queued job that a request of this revision may change. A repeated key is always let through.
-func (m *model) editable(session wire.SessionID, id wire.JobID, key string, revision *uint64) (*job, error) {
+func editable(m *model, session wire.SessionID, id wire.JobID, key string, revision *uint64) (*job, error) {
 	if err := m.readOnly(); err != nil {
 		return nil, err
 	}
@@ -109,8 +109,11 @@ func (m *model) editable(session wire.SessionID, id wire.JobID, key string, revi
 	return j, nil
 }
 
+// A queuedJob is a job that waits.
+type queuedJob struct{ *job }
+
 // changed counts a change of a queued job.
-func (j *job) changed(key string) {
+func (j queuedJob) changed(key string) {
 	j.row.Revision++
 	j.row.EditKey = key
 	j.row.UpdatedUnixSeconds = unix(j.m.now())
@@ -119,7 +122,7 @@ func (j *job) changed(key string) {
 	j.m.commit()
 }
 
-func (j *job) edit(q EditRequest) (undo func()) {
+func (j queuedJob) edit(q EditRequest) (undo func()) {
 	m, old, oldPrompt := j.m, j.row, j.prompt
 	j.row.Task, j.row.Private, j.prompt = q.Task, q.Prompt.Original != "", q.Prompt.Text
 	j.changed(q.Key)
@@ -144,7 +147,7 @@ func (j *job) place() uint64 { return cmp.Or(j.row.Place, j.row.Num) }
 
 func byPlace(a, b *job) int { return cmp.Compare(a.place(), b.place()) }
 
-func (j *job) setPlace(n uint64) {
+func (j queuedJob) setPlace(n uint64) {
 	if n == j.place() {
 		return
 	}
@@ -155,9 +158,10 @@ func (j *job) setPlace(n uint64) {
 }
 
 // enqueue puts a job where its place is.
-func (m *model) enqueue(j *job) {
-	i, _ := slices.BinarySearchFunc(m.queued, j, byPlace)
-	m.queued = slices.Insert(m.queued, i, j)
+func (j queuedJob) enqueue() {
+	m := j.m
+	i, _ := slices.BinarySearchFunc(m.queued, j.job, byPlace)
+	m.queued = slices.Insert(m.queued, i, j.job)
 	m.requeue = true
 }
 
@@ -172,8 +176,8 @@ func (c *conversation) waiting() (all []*job) {
 }
 
 // destination is the index that a moved job should have among those of its conversation.
-func (j *job) destination(q MoveRequest) (int, error) {
-	all := deleteOne(j.conv.waiting(), j)
+func (j queuedJob) destination(q MoveRequest) (int, error) {
+	all := deleteOne(j.conv.waiting(), j.job)
 	named := q.Before
 	if named == nil {
 		named = q.After
@@ -184,7 +188,7 @@ func (j *job) destination(q MoveRequest) (int, error) {
 	i := slices.IndexFunc(all, func(o *job) bool { return o.row.Job.Job == *named })
 	switch {
 	case *named == q.Job:
-		return slices.Index(j.conv.waiting(), j), nil
+		return slices.Index(j.conv.waiting(), j.job), nil
 	case i < 0:
 		return 0, wire.Refuse(wire.ReasonNotFound, "scv jobs queue "+string(j.conv.row.ID),
 			"%s does not wait in %s, so %s cannot be moved beside it.", *named, j.conv.row.ID, q.Job)
@@ -195,7 +199,7 @@ func (j *job) destination(q MoveRequest) (int, error) {
 }
 
 // moveTo gives a job an index in its conversation's queue: those between change places.
-func (j *job) moveTo(index int) (undo func()) {
+func (j queuedJob) moveTo(index int) (undo func()) {
 	m, order := j.m, j.conv.waiting()
 	places := make([]uint64, len(order))
 	for i, o := range order {
@@ -203,12 +207,12 @@ func (j *job) moveTo(index int) (undo func()) {
 	}
 	put := func(order []*job) {
 		for i, o := range order {
-			o.setPlace(places[i])
+			queuedJob{o}.setPlace(places[i])
 		}
 		slices.SortFunc(m.queued, byPlace)
 		m.requeue = true
 	}
-	put(slices.Insert(deleteOne(slices.Clone(order), j), index, j))
+	put(slices.Insert(deleteOne(slices.Clone(order), j.job), index, j.job))
 	return func() {
 		if slices.Equal(sorted(order), sorted(j.conv.waiting())) { // none left the queue or joined it since
 			put(order)

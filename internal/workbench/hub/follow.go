@@ -55,7 +55,7 @@ func (js Jobs) Follow(q FollowRequest) (Accepted, *Ticket, error) {
 			return Accepted{}, nil, err
 		}
 	}
-	return js.accept(q.Key, same, func(m *model) (*job, error) { return m.follow(q) })
+	return js.accept(q.Key, same, func(m *model) (*job, error) { return followers{m}.follow(q) })
 }
 
 // Thread returns a conversation, from memory or the ledger.
@@ -75,7 +75,10 @@ func (js Jobs) Thread(session wire.SessionID, id wire.ConversationID) (row.Conve
 	return found, err
 }
 
-func (m *model) follow(q FollowRequest) (*job, error) {
+// followers makes jobs that follow others.
+type followers struct{ *model }
+
+func (m followers) follow(q FollowRequest) (*job, error) {
 	if err := m.full(); err != nil {
 		return nil, err
 	}
@@ -84,7 +87,7 @@ func (m *model) follow(q FollowRequest) (*job, error) {
 		return nil, wire.Refuse(wire.ReasonBusy, "scv jobs wait "+string(q.Of.Job.Job), "%s has not ended: it is %s.", q.Of.Job.Job, old.row.State)
 	}
 	if q.How == Resuming {
-		if err := old.resumable(q.Failed); err != nil {
+		if err := (chain{old}).resumable(q.Failed); err != nil {
 			return nil, err
 		}
 	}
@@ -99,15 +102,18 @@ func (m *model) follow(q FollowRequest) (*job, error) {
 	})
 	j.note(m.now(), "daemon", fmt.Sprintf("it follows %s (%s)", ref, q.How))
 	if q.How == Resuming {
-		j.takesOver(old)
+		chain{j}.takesOver(old)
 	} else if q.Same {
 		c.resumeIfEmpty()
 	}
 	return j, nil
 }
 
+// A chain is a job as one of those that go on with each other.
+type chain struct{ *job }
+
 // resumable refuses the resume of a job that was not interrupted, or that another one goes on with.
-func (j *job) resumable(failed *wire.JobRef) error {
+func (j chain) resumable(failed *wire.JobRef) error {
 	id := j.row.Job.Job
 	switch as := j.row.ResumedAs; {
 	case j.row.State != wire.StateInterrupted:
@@ -125,7 +131,7 @@ func (j *job) resumable(failed *wire.JobRef) error {
 }
 
 // mayRun reports whether the process that served a job is not proven gone.
-func (j *job) mayRun() bool {
+func (j chain) mayRun() bool {
 	if j.row.Run == nil {
 		return false
 	}
@@ -134,7 +140,7 @@ func (j *job) mayRun() bool {
 }
 
 // likeOf opens a conversation that begins where the one of a job is: in its directory, with its settings.
-func (m *model) likeOf(old *job, agent string) *conversation {
+func (m followers) likeOf(old *job, agent string) *conversation {
 	o := &old.row
 	s := m.sessions[o.Session]
 	if s == nil {
@@ -152,7 +158,7 @@ func (m *model) likeOf(old *job, agent string) *conversation {
 }
 
 // takesOver goes on with an interrupted job: before all that waits behind it, which goes on then too.
-func (j *job) takesOver(old *job) {
+func (j chain) takesOver(old *job) {
 	ref := j.row.Ref()
 	old.row.ResumedAs, old.row.Resumable = &ref, false
 	old.note(j.m.now(), "owner", fmt.Sprintf("%s goes on with it", ref))
@@ -161,13 +167,13 @@ func (j *job) takesOver(old *job) {
 	}
 	old.touch()
 	if j.conv == old.conv {
-		j.moveTo(0)
+		queuedJob{j.job}.moveTo(0)
 		j.conv.setPaused("")
 	}
 }
 
 // resumed looks at what came of a job that went on with another one: when that came to nothing it can be tried again.
-func (j *job) resumed() {
+func (j chain) resumed() {
 	if j.row.Resumes == nil || j.row.State == wire.StateCompleted || j.row.State == wire.StateInterrupted {
 		return
 	}

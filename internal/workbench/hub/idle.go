@@ -26,13 +26,16 @@ func (j *job) again(at time.Time, why string) {
 	}
 	j.run, j.row.Run, j.row.Turn, j.row.Detail = nil, nil, 0, nil
 	j.touch()
-	m.enqueue(j)
+	queuedJob{j}.enqueue()
 	m.commit()
 }
 
+// A restingRun is a run without a turn: one that was held up, or that waits for the next one.
+type restingRun struct{ *run }
+
 // heldUp takes back a start that failed for want of what comes back by itself, such as descriptors: nothing was run,
 // so the job waits, and its run never was.
-func (r *run) heldUp(l row.Life) {
+func (r restingRun) heldUp(l row.Life) {
 	m := r.m
 	m.lack = l.Detail
 	m.scarce.start(scarceInterval, func() {
@@ -46,28 +49,31 @@ func (r *run) heldUp(l row.Life) {
 		j.again(l.At, l.Detail)
 	}
 	r.end(state.Cancel, l.Detail, l.At)
-	m.ended = deleteOne(m.ended, r)
+	m.ended = deleteOne(m.ended, r.run)
 	m.unlist(&r.entry)
 	delete(m.runs, r.row.Handle)
 }
 
 // rest notes that a live run has no turn, since when it has none by the clock that counts on.
-func (r *run) rest() {
+func (r restingRun) rest() {
 	m := r.m
 	r.idle = m.now()
-	m.watchIdle()
+	resting{m}.watchIdle()
 }
 
 // rested is how long a run has been idle; false when it is not, or is to leave already.
-func (r *run) rested(now time.Time) (time.Duration, bool) {
+func (r restingRun) rested(now time.Time) (time.Duration, bool) {
 	return now.Sub(r.idle), r.waits() && !r.idle.IsZero()
 }
 
+// resting is the model as far as live runs between turns go.
+type resting struct{ *model }
+
 // longestIdle is the live run that has had no turn for the longest time; nil for none.
-func (m *model) longestIdle() (longest *run, rested time.Duration) {
+func (m resting) longestIdle() (longest *run, rested time.Duration) {
 	now := m.now()
 	for _, r := range m.runs {
-		if d, ok := r.rested(now); ok && (longest == nil || d > rested) {
+		if d, ok := (restingRun{r}).rested(now); ok && (longest == nil || d > rested) {
 			longest, rested = r, d
 		}
 	}
@@ -75,7 +81,7 @@ func (m *model) longestIdle() (longest *run, rested time.Duration) {
 }
 
 // watchIdle keeps one timer, for the run that has to leave first.
-func (m *model) watchIdle() {
+func (m resting) watchIdle() {
 	r, rested := m.longestIdle()
 	if r == nil {
 		m.idling.stop()
@@ -85,13 +91,13 @@ func (m *model) watchIdle() {
 }
 
 // closeIdle lets the runs leave that have been idle for as long as the limit says.
-func (m *model) closeIdle() {
+func (m resting) closeIdle() {
 	for {
 		r, rested := m.longestIdle()
 		if r == nil || rested < m.h.o.Limits.Idle {
 			break
 		}
-		r.close(fmt.Sprintf("is being closed after %s without a turn; the next prompt starts it again", minutes(rested)))
+		restingRun{r}.close(fmt.Sprintf("is being closed after %s without a turn; the next prompt starts it again", minutes(rested)))
 	}
 	m.watchIdle()
 }
@@ -104,22 +110,36 @@ func minutes(d time.Duration) string {
 }
 
 // close lets a live run between turns leave. Its conversation goes on with a new process that resumes.
-func (r *run) close(why string) {
+func (r restingRun) close(why string) {
 	r.closing = true
 	r.row.Detail = text(why)
 	r.touch()
-	r.m.after(effect{run: r})
+	r.m.after(effect{run: r.run})
 	r.m.commit()
 }
 
 // makeRoom lets the longest idle run leave when memory is short, one after the other.
-func (m *model) makeRoom() {
+func (m resting) makeRoom() {
 	for _, r := range m.runs {
 		if r.closing && r.row.Live {
 			return
 		}
 	}
 	if r, _ := m.longestIdle(); r != nil {
-		r.close("is being closed to make room in memory; the next prompt starts it again")
+		restingRun{r}.close("is being closed to make room in memory; the next prompt starts it again")
 	}
+}
+
+// reports keeps which model the agent says that it uses, and says so where it is another one than was asked for (B11).
+func (r *run) reports(s row.Step) {
+	j := r.current
+	if j == nil || s.Model == "" {
+		return
+	}
+	models := wire.JobModels{Requested: text(j.row.Model), Reported: text(s.Model)}
+	j.row.Models = &models
+	if s.Detail != "" {
+		j.note(s.At, "agent", s.Detail)
+	}
+	j.touch()
 }

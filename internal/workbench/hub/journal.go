@@ -278,7 +278,7 @@ func (j *job) takeBack() {
 	if x := j.row.Steer; x != nil {
 		if !j.row.State.Final() {
 			j.row.Steer = &row.Steer{Run: x.Run, Turn: x.Turn, Into: x.Into, Strict: true}
-			j.untaken("the ledger could not be written", false)
+			steer{j}.untaken("the ledger could not be written", false)
 		}
 		return
 	}

@@ -96,7 +96,7 @@ func (f loader) job(l row.Job, p row.Prompt) {
 	switch {
 	case l.Steer != nil:
 		m.open++
-		j.rejoinSteer()
+		steer{j}.rejoin()
 	case l.State.Final():
 		j.row.Resumable = l.Resumable || l.State == wire.StateInterrupted && l.ResumedAs == nil && !l.Reviewed
 		m.finished = append(m.finished, j)

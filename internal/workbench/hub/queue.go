@@ -34,7 +34,7 @@ func (m *model) settle() {
 		m.requeue = false
 		m.advance()
 	}
-	m.announce()
+	announce(m)
 	if len(m.rests) > 0 && !m.performing && !m.inFlight() && len(m.effects) == 0 {
 		for _, c := range m.rests {
 			close(c)
@@ -85,7 +85,7 @@ func (m *model) advance() {
 		m.h.askMemory()
 	}
 	if short {
-		m.makeRoom()
+		resting{m}.makeRoom()
 	}
 	m.askAgain(short)
 }

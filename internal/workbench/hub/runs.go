@@ -150,7 +150,7 @@ func (m *model) stopAll(p row.Principal) (n int) {
 func (r *run) wishes() (w row.Wishes) {
 	m := r.m
 	w.Stop = r.row.Stop && r.stop <= m.committed
-	w.Close, w.Tell = r.closing, r.asksToTell()
+	w.Close, w.Tell = r.closing, inTurn{r}.asksToTell()
 	w.Answers = r.answers()
 	j := r.current
 	if j == nil || j.assigned > m.committed {
@@ -206,10 +206,10 @@ func (r *run) observe(l row.Life) {
 	case row.LifeEnded, row.LifeLost, row.LifeNotStarted:
 		r.gone(l)
 	case row.LifeHeldUp:
-		r.heldUp(l)
+		restingRun{r}.heldUp(l)
 		return
 	case row.LifeCaughtUp:
-		r.caughtUp()
+		inTurn{r}.caughtUp()
 		return
 	}
 	r.touch()
@@ -318,7 +318,7 @@ func (r *run) end(e state.Event, detail string, at time.Time) {
 		}
 	}
 	r.current = nil
-	r.giveUp("its process ended")
+	inTurn{r}.giveUp("its process ended")
 	if r.conv.run == r {
 		r.conv.run = nil
 	}

@@ -48,34 +48,40 @@ func (r *run) steerable() bool {
 	return r.row.Steers && r.row.Live && !r.row.Stop && j != nil && !j.row.Cancelled && !j.row.State.Final()
 }
 
-// steer puts a prompt on its way into the running turn of its conversation.
-func (j *job) steer(strict bool) {
+// A steer is a job that is, or was, on its way into a running turn.
+type steer struct{ *job }
+
+// send puts a prompt on its way into the running turn of its conversation.
+func (j steer) send(strict bool) {
 	m, r, into := j.m, j.conv.run, j.conv.current
 	j.row.State = wire.StateStarting
 	j.row.Steer = &row.Steer{Run: r.row.Handle, Turn: into.row.Turn, Into: into.row.Job.Job, Strict: strict}
 	j.steering = &Steering{done: make(chan struct{})}
-	r.steers = append(r.steers, j)
+	r.steers = append(r.steers, j.job)
 	m.after(effect{run: r})
 }
 
-// rejoinSteer goes on with a steer of an earlier daemon.
-func (j *job) rejoinSteer() {
+// rejoin goes on with a steer of an earlier daemon.
+func (j steer) rejoin() {
 	j.steering = &Steering{done: make(chan struct{})}
 	if r := j.m.runs[j.row.Steer.Run]; r != nil && r.row.Live {
-		r.steers = append(r.steers, j)
+		r.steers = append(r.steers, j.job)
 		return
 	}
 	j.untaken("the process of that turn was gone when SCV started", j.row.Steer.Sent)
 }
 
+// inTurn is a run with what is on its way into its turn.
+type inTurn struct{ *run }
+
 // steered applies what the spool says of a steer.
-func (r *run) steered(s row.Step) {
+func (r inTurn) steered(s row.Step) {
 	i := slices.IndexFunc(r.steers, func(j *job) bool { return j.row.Job.Job == s.Job })
 	if i < 0 {
 		r.m.h.o.Log.Warn("word on a steer that is settled", "run", r.row.Handle, "job", s.Job)
 		return
 	}
-	j := r.steers[i]
+	j := steer{r.steers[i]}
 	switch x := *j.row.Steer; s.Kind { //nolint:exhaustive // the steps of steers
 	case row.StepSteerSent:
 		x.Sent = true
@@ -89,7 +95,7 @@ func (r *run) steered(s row.Step) {
 			into.note(s.At, "owner", fmt.Sprintf("%s was put into its turn: %s", j.row.Job.Job, j.row.Task))
 			into.touch()
 		}
-		j.closeSteer(wire.StateCompleted)
+		j.close(wire.StateCompleted)
 	default:
 		j.untaken(s.Detail, false)
 	}
@@ -97,7 +103,7 @@ func (r *run) steered(s row.Step) {
 
 // untaken says that the running turn did not take a steer, or, when unsure, that it may have and nobody can tell. It is
 // refused if it had to go there, and else waits as a job; an unsure one waits for the owner, lest it is done twice.
-func (j *job) untaken(why string, unsure bool) {
+func (j steer) untaken(why string, unsure bool) {
 	m, x := j.m, *j.row.Steer
 	if unsure {
 		why = "whether the agent took it is not known, since " + why
@@ -106,40 +112,40 @@ func (j *job) untaken(why string, unsure bool) {
 	j.note(m.now(), "daemon", fmt.Sprintf("not taken by the running turn of %s: %s", x.Into, why))
 	if x.Strict {
 		j.row.Steer = &x
-		j.closeSteer(wire.StateCancelled)
+		j.close(wire.StateCancelled)
 		return
 	}
-	j.settleSteer()
+	j.settle()
 	j.row.Steer, j.row.State = nil, wire.StateQueued
 	if unsure && j.conv.row.Paused == "" {
 		j.conv.pauseFor(fmt.Sprintf("whether %s reached the turn of %s is not known", j.row.Job.Job, x.Into))
 	}
-	m.enqueue(j)
+	queuedJob{j.job}.enqueue()
 	j.touch()
 }
 
-// closeSteer ends a steer that becomes no job.
-func (j *job) closeSteer(s wire.AgentState) {
-	j.settleSteer()
+// close ends a steer that becomes no job.
+func (j steer) close(s wire.AgentState) {
+	j.settle()
 	j.row.State, j.row.Finished, j.prompt = s, unix(j.m.now()), ""
 	j.m.open--
 	j.touch()
 }
 
-// settleSteer takes a steer from its run; whoever waits for it is told after the queues were looked at.
-func (j *job) settleSteer() {
+// settle takes a steer from its run; whoever waits for it is told after the queues were looked at.
+func (j steer) settle() {
 	m := j.m
 	if r := m.runs[j.row.Steer.Run]; r != nil {
-		r.steers = deleteOne(r.steers, j)
+		r.steers = deleteOne(r.steers, j.job)
 	}
 	j.row.UpdatedUnixSeconds = unix(m.now())
 	m.requeue = true
-	m.decided = append(m.decided, j)
+	m.decided = append(m.decided, j.job)
 	m.commit()
 }
 
 // announce tells those who wait what became of their prompts.
-func (m *model) announce() {
+func announce(m *model) {
 	for _, j := range m.decided {
 		s := j.steering
 		j.steering = nil
@@ -171,7 +177,7 @@ func told(j *row.Job) (Accepted, error) {
 }
 
 // stale are the steers of turns that are over.
-func (r *run) stale() (all []*job) {
+func (r inTurn) stale() (all []*job) {
 	for _, j := range r.steers {
 		if r.current == nil || r.current.row.Turn != j.row.Steer.Turn {
 			all = append(all, j)
@@ -182,29 +188,29 @@ func (r *run) stale() (all []*job) {
 
 // asksToTell reports whether a steer of a turn that is over may still be on its way to the agent, as far as the hub
 // knows: only the run's own goroutine can say that it is not.
-func (r *run) asksToTell() bool {
+func (r inTurn) asksToTell() bool {
 	return slices.ContainsFunc(r.stale(), func(j *job) bool { return !j.row.Steer.Sent })
 }
 
 // caughtUp settles the steers of turns that are over and that were never sent: all that was said is known.
-func (r *run) caughtUp() {
+func (r inTurn) caughtUp() {
 	for _, j := range r.stale() {
 		if !j.row.Steer.Sent {
-			j.untaken("the turn was over before", false)
+			steer{j}.untaken("the turn was over before", false)
 		}
 	}
 }
 
 // giveUp settles all steers of turns that are over: no word on them can be waited for any longer.
-func (r *run) giveUp(why string) {
+func (r inTurn) giveUp(why string) {
 	r.word.stop()
 	for _, j := range r.stale() {
-		j.untaken(why, j.row.Steer.Sent)
+		steer{j}.untaken(why, j.row.Steer.Sent)
 	}
 }
 
 // awaitWord waits for what the agent says of the steers that were sent into the turn that is over, for a while.
-func (r *run) awaitWord() {
+func (r inTurn) awaitWord() {
 	if slices.ContainsFunc(r.stale(), func(j *job) bool { return j.row.Steer.Sent }) {
 		r.word.start(patience, func() {
 			r.m.h.do(func() { r.giveUp(fmt.Sprintf("the agent said nothing of it for %s after the turn", patience)) })

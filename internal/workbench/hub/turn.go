@@ -102,7 +102,7 @@ func (r *run) step(e state.Event) {
 		return
 	}
 	if r.row.State = next; next == wire.StateIdle {
-		r.rest()
+		restingRun{r}.rest()
 	}
 	r.touch()
 }
@@ -139,7 +139,7 @@ func (j *job) end(e ending, at time.Time, source string) {
 		j.step(state.Interrupt, at, "daemon", "its end could not be: "+e.state.String())
 	}
 	j.row.Resumable = j.row.State == wire.StateInterrupted && !j.row.Reviewed
-	j.resumed()
+	chain{j}.resumed()
 	c := j.conv
 	if c.current == j {
 		c.current = nil
@@ -234,7 +234,7 @@ func (r *run) apply(s row.Step) {
 			r.conv.touch()
 		}
 	case row.StepTurnStarted:
-		r.giveUp("the next turn began without a word on it")
+		inTurn{r}.giveUp("the next turn began without a word on it")
 		if j != nil {
 			r.works(j, state.Turn, s, "the agent took the prompt")
 		}
@@ -246,7 +246,7 @@ func (r *run) apply(s row.Step) {
 		r.row.Steers = s.Steers
 		r.reports(s)
 	case row.StepSteerSent, row.StepSteered, row.StepSteerRefused:
-		r.steered(s)
+		inTurn{r}.steered(s)
 	case row.StepApprovalAsked:
 		r.asked(j, s)
 	case row.StepApprovalClosed:
@@ -261,20 +261,6 @@ func (r *run) apply(s row.Step) {
 	if seen && r.row.Live {
 		r.touch()
 	}
-}
-
-// reports keeps which model the agent says that it uses, and says so where it is another one than was asked for (B11).
-func (r *run) reports(s row.Step) {
-	j := r.current
-	if j == nil || s.Model == "" {
-		return
-	}
-	models := wire.JobModels{Requested: text(j.row.Model), Reported: text(s.Model)}
-	j.row.Models = &models
-	if s.Detail != "" {
-		j.note(s.At, "agent", s.Detail)
-	}
-	j.touch()
 }
 
 // works steps job and run together, and clears what was only said while nothing better was known.
@@ -351,7 +337,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 		r.step(ev)
 	} else {
 		r.step(state.Idle)
-		r.awaitWord()
+		inTurn{r}.awaitWord()
 	}
 }
 

@@ -13,9 +13,12 @@ import (
 	"scv/internal/workbench/row"
 )
 
+// originals are the private copies of prompts.
+type originals struct{ *Store }
+
 // keepPrivate writes the originals of prompts that masking changed, flushed: the job's row, which says that there is
 // one, comes after.
-func (s *Store) keepPrivate(prompts map[wire.JobID]row.Prompt) error {
+func (s originals) keepPrivate(prompts map[wire.JobID]row.Prompt) error {
 	dir := ""
 	for id, p := range prompts {
 		if p.Original == "" {
@@ -42,7 +45,7 @@ func syncDir(h *home.Home, name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func (s *Store) writePrivate(name, text string) (err error) {
+func (s originals) writePrivate(name, text string) (err error) {
 	root := s.home.Root()
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, home.FileMode)
 	if err != nil {
@@ -65,7 +68,7 @@ func (s *Store) writePrivate(name, text string) (err error) {
 
 // dropPrivate removes the originals of jobs that can no longer run: finished, but for interrupted ones, which may be
 // resumed until they are dismissed.
-func (s *Store) dropPrivate(jobs []row.Job) {
+func (s originals) dropPrivate(jobs []row.Job) {
 	for i := range jobs {
 		j := &jobs[i]
 		if !j.Private && j.Revision == 0 || !j.State.Final() || j.State == wire.StateInterrupted && !j.Dismissed {
@@ -85,7 +88,7 @@ func privateName(h *home.Home, id wire.JobID, revision uint64) string {
 }
 
 // dropReplaced removes the originals that newer revisions of a prompt stand for.
-func (s *Store) dropReplaced(prompts map[wire.JobID]row.Prompt) {
+func (s originals) dropReplaced(prompts map[wire.JobID]row.Prompt) {
 	for id, p := range prompts {
 		if p.Revision > 0 {
 			s.removePrivate(id, 0, p.Revision-1)
@@ -96,7 +99,7 @@ func (s *Store) dropReplaced(prompts map[wire.JobID]row.Prompt) {
 // maxRevisions bounds how many revisions of a prompt are looked for.
 const maxRevisions = 1000
 
-func (s *Store) removePrivate(id wire.JobID, first, last uint64) {
+func (s originals) removePrivate(id wire.JobID, first, last uint64) {
 	for n := max(first, last-min(last, maxRevisions)); n <= last; n++ {
 		err := s.home.Root().Remove(privateName(s.home, id, n))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

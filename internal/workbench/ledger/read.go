@@ -205,6 +205,6 @@ func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
 	if err != nil {
 		return l, plain("load the ledger", err)
 	}
-	s.dropPrivate(l.Jobs)
+	originals{s}.dropPrivate(l.Jobs)
 	return l, nil
 }

@@ -144,8 +144,8 @@ func (r reads) prompt(ctx context.Context, id wire.JobID) (text string, found bo
 	return text, true, nil
 }
 
-// originalName finds the original of the prompt that the job's row speaks of: a move counts a revision and keeps it.
-func (s *Store) originalName(id wire.JobID) (string, error) {
+// name finds the original of the prompt that the job's row speaks of: a move counts a revision and keeps it.
+func (s originals) name(id wire.JobID) (string, error) {
 	r, err := s.reader()
 	if err != nil {
 		return "", err
@@ -165,7 +165,7 @@ func (s *Store) originalName(id wire.JobID) (string, error) {
 // Original returns a job's prompt as the owner wrote it: the private copy, which exists only when masking changed it
 // and the job can still run. A job without one is fs.ErrNotExist, and its masked prompt is then the original.
 func (s *Store) Original(id wire.JobID) (string, error) {
-	name, err := s.originalName(id)
+	name, err := originals{s}.name(id)
 	if err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.keepPrivate(b.Prompts); err != nil {
+	if err := (originals{s}).keepPrivate(b.Prompts); err != nil {
 		return plain("keep the original of a prompt", err)
 	}
 	if err := s.accepted.append(slices.Concat(b.Accepted, ends(&b, time.Now()))); err != nil {
@@ -72,8 +72,8 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 	}
 	s.counters = b.Counters
 	s.counters.Conversations = maps.Clone(b.Counters.Conversations)
-	s.dropReplaced(b.Prompts)
-	s.dropPrivate(b.Jobs)
+	originals{s}.dropReplaced(b.Prompts)
+	originals{s}.dropPrivate(b.Jobs)
 	return nil
 }
 
