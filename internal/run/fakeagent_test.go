@@ -127,6 +127,13 @@ func fakeLive(in io.Reader, out, errw *os.File) int {
 			return code
 		}
 		fmt.Fprintln(out, "done")
+		switch {
+		case strings.Contains(prompt, "leave\n"): // once a file says so, between two turns
+			play("until go\n", out, errw, nil)
+			return 0
+		case strings.Contains(prompt, "deaf\n"): // to the end of its input
+			<-time.After(time.Hour)
+		}
 	}
 	return 0
 }
