@@ -45,18 +45,8 @@ type dialect struct {
 
 type state struct {
 	agent.OneTurn
-	Tools     map[string]string `json:"tools,omitempty"`      // lines of open tool calls by id
-	Tasks     int               `json:"tasks,omitzero"`       // background tasks that run; each brings a further result
-	Held      *agent.Outcome    `json:"held,omitempty"`       // of a result that was given while tasks ran
-	Failure   failure           `json:"failure,omitzero"`     // of the last message that was an error of the service
-	DeniedIDs map[string]bool   `json:"denied_ids,omitempty"` // ids of tool calls counted as refused
-	Again     []string          `json:"again,omitempty"`      // texts of a refused answer, which claude asks for once more
-}
-
-// failure is what claude says of a failed call in fields.
-type failure struct {
-	Word   string `json:"word,omitempty"`
-	Status int    `json:"status,omitzero"`
+	talk
+	Tasks int `json:"tasks,omitzero"` // background tasks that run; each brings a further result
 }
 
 // Plan builds the command line.
@@ -168,28 +158,8 @@ func (d *dialect) Next(wishes agent.Wishes, _ uint64) (agent.Message, bool) {
 		if d.settings.OwnCommand {
 			return nil
 		}
-		return promptLine(t.Prompt)
+		return userLine(t.Prompt, "", "")
 	})
-}
-
-func promptLine(prompt string) []byte {
-	type text struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	type message struct {
-		Role    string `json:"role"`
-		Content []text `json:"content"`
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	// Strings only: this cannot fail.
-	_ = encoder.Encode(struct {
-		Type    string  `json:"type"`
-		Message message `json:"message"`
-	}{"user", message{"user", []text{{"text", prompt}}}})
-	return out.Bytes()
 }
 
 // Checkpoint returns the folded state.

@@ -23,7 +23,11 @@ func TestC4C5_RecordedTurns(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		t.Run(name, func(t *testing.T) {
-			items := realagent.Load(t, file).Check(t, claude.Kind())
+			kind := claude.Kind()
+			if strings.HasPrefix(name, "live-") {
+				kind = claude.LiveKind()
+			}
+			items := realagent.Load(t, file).Check(t, kind)
 			realagent.Golden(t, "testdata/"+name+".golden", realagent.Render(items), *update)
 		})
 	}

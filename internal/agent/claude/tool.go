@@ -74,7 +74,7 @@ func address(url string) string {
 type denial struct{ id, text string }
 
 // denials reads the refused calls of a result.
-func (d *dialect) denials(e event) []denial {
+func denials(e event) []denial {
 	var out []denial
 	for _, p := range e.Denials {
 		line, _ := toolLine(p.Name, p.Input)

@@ -3,6 +3,7 @@ package realagent
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"maps"
 	"os"
@@ -20,7 +21,9 @@ import (
 type Conversation struct {
 	Kind     agent.Kind
 	Settings agent.Settings // Command is the real agent's
-	Turns    []agent.Turn   // Number, Key, Run, RunDir and Cwd are filled in; the process is closed after the last one
+	// Turns are what the process serves; Number, Key, RunDir, Cwd and, where it is empty, Run are filled in. The process is
+	// closed after the last one. One that goes on with a session needs a Run of its own: an agent may know lines by it.
+	Turns []agent.Turn
 	// Say lets the owner act on a fact: answer, steer, cancel. Turns, steers and answers that are over are taken off the
 	// wishes. It may be nil.
 	Say   func(f agent.Fact, w *agent.Wishes)
@@ -33,7 +36,8 @@ func (a *Agent) Talk(t testing.TB, c Conversation) (Recording, []agent.Fact) {
 	t.Helper()
 	for i := range c.Turns {
 		turn := &c.Turns[i]
-		turn.Number, turn.Run, turn.RunDir, turn.Cwd = uint32(i+1), "real-000001", a.Dir+"/run", a.Dir+"/work"
+		turn.Number, turn.RunDir, turn.Cwd = uint32(i+1), a.Dir+"/run", a.Dir+"/work"
+		turn.Run = cmp.Or(turn.Run, "real-000001")
 		turn.Key = "turn:" + string(rune('1'+i))
 	}
 	c.Settings.Command = a.Path
