@@ -30,7 +30,7 @@ type live struct {
 	s        liveState
 }
 
-// liveState is the folded state. Its methods read what codex says.
+// liveState is the folded state.
 type liveState struct {
 	agent.Live
 	Resumes bool   `json:"resumes,omitzero"` // the thread is an old one
@@ -172,11 +172,11 @@ func (s *liveState) line(line []byte) []agent.Fact {
 	s.Spoke = true
 	switch {
 	case m.Method == "":
-		return s.answered(m)
+		return answers{s}.answered(m)
 	case m.ID != nil:
-		return s.request(m)
+		return requests{s}.request(m)
 	}
-	return s.notice(m)
+	return notices{s}.notice(m)
 }
 
 // maxOdd bounds the remarks that are made once.

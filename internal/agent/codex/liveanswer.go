@@ -8,8 +8,11 @@ import (
 	"scv/internal/agent"
 )
 
+// answers reads codex's answers to requests of ours.
+type answers struct{ *liveState }
+
 // answered takes codex's answer to a request of ours.
-func (s *liveState) answered(m agent.RPC) []agent.Fact {
+func (s answers) answered(m agent.RPC) []agent.Fact {
 	n, _ := m.Number()
 	key, ok := s.Answered(n)
 	if !ok {
@@ -38,7 +41,7 @@ func (s *liveState) answered(m agent.RPC) []agent.Fact {
 }
 
 // greeted takes an answer of the handshake, or one on what codex offers.
-func (s *liveState) greeted(step string, m agent.RPC) []agent.Fact {
+func (s answers) greeted(step string, m agent.RPC) []agent.Fact {
 	switch step {
 	case "initialize":
 		var r struct {
@@ -61,7 +64,7 @@ func (s *liveState) greeted(step string, m agent.RPC) []agent.Fact {
 }
 
 // opened ends the handshake: the thread is there.
-func (s *liveState) opened(m agent.RPC) []agent.Fact {
+func (s answers) opened(m agent.RPC) []agent.Fact {
 	var r struct {
 		Thread struct {
 			ID string `json:"id"`
@@ -88,12 +91,12 @@ func (s *liveState) opened(m agent.RPC) []agent.Fact {
 }
 
 // offer is all that is known so far of what codex can do.
-func (s *liveState) offer() agent.Fact {
+func (s answers) offer() agent.Fact {
 	return agent.Fact{Kind: agent.FactOffer, Offer: new(s.Offer)}
 }
 
 // account says who is signed in.
-func (s *liveState) account(m agent.RPC) []agent.Fact {
+func (s answers) account(m agent.RPC) []agent.Fact {
 	var r struct {
 		Account *struct {
 			Type  string `json:"type"`
@@ -128,7 +131,7 @@ func as(email string) string {
 }
 
 // models lists the models, and the efforts of the one in force.
-func (s *liveState) models(m agent.RPC) []agent.Fact {
+func (s answers) models(m agent.RPC) []agent.Fact {
 	var r struct {
 		Data []struct {
 			Model   string `json:"model"`
@@ -158,7 +161,7 @@ func (s *liveState) models(m agent.RPC) []agent.Fact {
 }
 
 // turnTaken learns codex's name of the turn in hand.
-func (s *liveState) turnTaken(m agent.RPC) []agent.Fact {
+func (s answers) turnTaken(m agent.RPC) []agent.Fact {
 	if m.Error != nil {
 		return s.failed(turnError{Message: m.Error.Message})
 	}
@@ -174,7 +177,7 @@ func (s *liveState) turnTaken(m agent.RPC) []agent.Fact {
 }
 
 // steerTaken says what became of a text for the running turn. It stays known until the turn shows it.
-func (s *liveState) steerTaken(key string, m agent.RPC) []agent.Fact {
+func (s answers) steerTaken(key string, m agent.RPC) []agent.Fact {
 	for i := range s.Steers {
 		if s.Steers[i].Key != key || s.Steers[i].Taken {
 			continue

@@ -76,8 +76,11 @@ type question struct {
 	} `json:"questions"`
 }
 
+// requests reads what codex asks of us.
+type requests struct{ *liveState }
+
 // request reads a message that codex waits for an answer to. What does not concern the owner is answered at once.
-func (s *liveState) request(m agent.RPC) []agent.Fact {
+func (s requests) request(m agent.RPC) []agent.Fact {
 	id := string(m.ID)
 	var q question
 	if err := json.Unmarshal(m.Params, &q); err != nil {
@@ -117,14 +120,14 @@ func (s *liveState) request(m agent.RPC) []agent.Fact {
 }
 
 // refuse owes an answer that needs nobody's wish, and remarks it.
-func (s *liveState) refuse(m agent.RPC, line []byte, text string) []agent.Fact {
+func (s requests) refuse(m agent.RPC, line []byte, text string) []agent.Fact {
 	s.Owe(string(m.ID), line)
 	return s.Stamp(agent.Fact{Kind: agent.FactNote, Text: text})
 }
 
 // current reports whether a request belongs to the turn in hand, and that one is not being cancelled. A request of another
 // thread is of an agent that codex started for this turn.
-func (s *liveState) current(q question) bool {
+func (s requests) current(q question) bool {
 	if !s.Active || s.Sent(agent.CancelKey(s.Turn)) {
 		return false
 	}
@@ -133,7 +136,7 @@ func (s *liveState) current(q question) bool {
 
 // ask makes an approval of a request. It has no name when the method is none that asks for one, and waits is false when
 // there is nothing that a person could judge.
-func (s *liveState) ask(method string, q question) (a agent.Approval, waits bool) {
+func (s requests) ask(method string, q question) (a agent.Approval, waits bool) {
 	a = agent.Approval{Cwd: q.Cwd, Options: q.options()}
 	switch method {
 	case askCommand:
@@ -178,7 +181,7 @@ func (s *liveState) ask(method string, q question) (a agent.Approval, waits bool
 }
 
 // askCommand describes a command, input for one that runs, or access to a host.
-func (s *liveState) askCommand(a *agent.Approval, q question) {
+func (s requests) askCommand(a *agent.Approval, q question) {
 	a.Name, a.Tool, a.Risk = "command", "commandExecution", agent.RiskProcess
 	if q.Kind == "writeStdin" {
 		a.Name = "input for a command"

@@ -35,8 +35,11 @@ type fileChange struct {
 	Diff string `json:"diff"`
 }
 
+// items reads the parts of a turn.
+type items struct{ *liveState }
+
 // changing keeps the text of a file change while it may be asked about.
-func (s *liveState) changing(item string, changes []fileChange) {
+func (s items) changing(item string, changes []fileChange) {
 	if item == "" || len(changes) == 0 {
 		return
 	}
@@ -47,7 +50,7 @@ func (s *liveState) changing(item string, changes []fileChange) {
 }
 
 // started reads the beginning of a part.
-func (s *liveState) started(i liveItem) []agent.Fact {
+func (s items) started(i liveItem) []agent.Fact {
 	s.next(i.Type)
 	switch i.Type {
 	case "userMessage":
@@ -74,7 +77,7 @@ func (s *liveState) started(i liveItem) []agent.Fact {
 }
 
 // completed reads the end of a part.
-func (s *liveState) completed(i liveItem) []agent.Fact {
+func (s items) completed(i liveItem) []agent.Fact {
 	s.next(i.Type)
 	switch i.Type {
 	case "agentMessage":
@@ -112,16 +115,16 @@ func (s *liveState) completed(i liveItem) []agent.Fact {
 
 func (i liveItem) called() string { return agent.Shorten(i.Server+"."+i.Tool, agent.MaxSubject) }
 
-func (s *liveState) tool(line string) []agent.Fact {
+func (s items) tool(line string) []agent.Fact {
 	return s.Stamp(agent.Fact{Kind: agent.FactTool, Text: line})
 }
 
-func (s *liveState) toolFailed(line string) []agent.Fact {
+func (s items) toolFailed(line string) []agent.Fact {
 	return s.Stamp(agent.Fact{Kind: agent.FactToolFailed, Text: line})
 }
 
 // declined says who kept a call from running: the owner, who was asked, or the mode.
-func (s *liveState) declined(item, line, subject string) []agent.Fact {
+func (s items) declined(item, line, subject string) []agent.Fact {
 	if i := slices.Index(s.Declined, item); i >= 0 {
 		s.Declined = slices.Delete(s.Declined, i, i+1)
 		return s.toolFailed("denied: " + subject)
@@ -132,7 +135,7 @@ func (s *liveState) declined(item, line, subject string) []agent.Fact {
 
 // spoken takes a part of a message. Of an answer that was begun anew only whole messages count: only they show what was
 // said before.
-func (s *liveState) spoken(item, part string) []agent.Fact {
+func (s items) spoken(item, part string) []agent.Fact {
 	if s.Retried || part == "" {
 		return s.activity()
 	}
@@ -149,13 +152,13 @@ func (s *liveState) spoken(item, part string) []agent.Fact {
 }
 
 // cutShort ends a message that came in parts and will not be finished.
-func (s *liveState) cutShort() []agent.Fact {
+func (s items) cutShort() []agent.Fact {
 	s.Saying, s.Streamed = "", 0
 	return s.Flush()
 }
 
 // said ends a message: what its parts did not bring is logged, and the whole of it is the reply so far.
-func (s *liveState) said(i liveItem) []agent.Fact {
+func (s items) said(i liveItem) []agent.Fact {
 	same := s.Saying == i.ID && s.Streamed <= len(i.Text) && strings.HasPrefix(i.Text, string(s.Whole))
 	streamed := s.Streamed
 	repeated := s.repeats(i.Text)

@@ -61,9 +61,12 @@ type window struct {
 	Resets  int64   `json:"resetsAt"` // seconds of Unix time
 }
 
+// notices reads what codex tells of its own accord.
+type notices struct{ *liveState }
+
 // notice reads a message without an id. What it does not understand in one it leaves out and remarks once: an end of a
 // turn counts whatever else stands beside it.
-func (s *liveState) notice(m agent.RPC) []agent.Fact {
+func (s notices) notice(m agent.RPC) []agent.Fact {
 	kind, _, _ := strings.Cut(m.Method, "/")
 	switch {
 	case kind == "item", kind == "turn", kind == "error", kind == "serverRequest", kind == "deprecationNotice", strings.HasSuffix(kind, "arning"):
@@ -90,7 +93,7 @@ func (s *liveState) notice(m agent.RPC) []agent.Fact {
 }
 
 // event reads a notice on a turn.
-func (s *liveState) event(method string, n notice) []agent.Fact {
+func (s notices) event(method string, n notice) []agent.Fact {
 	if n.Thread != "" && n.Thread != s.Session {
 		return s.helper(method, n)
 	}
@@ -113,16 +116,16 @@ func (s *liveState) mine(id string) bool {
 }
 
 // during reads an event of the turn in hand.
-func (s *liveState) during(method string, n notice) []agent.Fact {
+func (s notices) during(method string, n notice) []agent.Fact {
 	switch method {
 	case "item/agentMessage/delta":
-		return s.spoken(n.ItemID, n.Delta)
+		return items(s).spoken(n.ItemID, n.Delta)
 	case "item/started":
-		return s.started(n.Item)
+		return items(s).started(n.Item)
 	case "item/completed":
-		return s.completed(n.Item)
+		return items(s).completed(n.Item)
 	case "item/fileChange/patchUpdated":
-		s.changing(n.ItemID, n.Changes)
+		items(s).changing(n.ItemID, n.Changes)
 	case "turn/plan/updated":
 		for _, step := range n.Plan {
 			if step.Status != "completed" {
@@ -139,7 +142,7 @@ func (s *liveState) during(method string, n notice) []agent.Fact {
 
 // between reads an event of no turn of ours: what comes late from a turn that is over is dropped, and what codex says of
 // its own accord is a remark in the log.
-func (s *liveState) between(method, id string, n notice) []agent.Fact {
+func (s notices) between(method, id string, n notice) []agent.Fact {
 	if id == s.Past || id == s.TurnID || method != "item/completed" || n.Item.Type != "agentMessage" || n.Item.Text == "" {
 		return nil
 	}
@@ -148,7 +151,7 @@ func (s *liveState) between(method, id string, n notice) []agent.Fact {
 
 // helper reads an event of another thread, which an agent that codex started itself works in. Its tools show; its words
 // and its end are not the turn's.
-func (s *liveState) helper(method string, n notice) []agent.Fact {
+func (s notices) helper(method string, n notice) []agent.Fact {
 	if !s.Active {
 		return nil
 	}
@@ -156,7 +159,7 @@ func (s *liveState) helper(method string, n notice) []agent.Fact {
 	case method == "item/started" && n.Item.Type == "commandExecution":
 		return s.Stamp(agent.Fact{Kind: agent.FactTool, Text: agent.CommandLine(n.Item.Command)})
 	case method == "item/started" && n.Item.Type == "fileChange":
-		s.changing(n.Item.ID, n.Item.Changes)
+		items(s).changing(n.Item.ID, n.Item.Changes)
 	case method == "item/completed":
 		delete(s.Changes, n.Item.ID)
 		s.Declined = slices.DeleteFunc(s.Declined, func(id string) bool { return id == n.Item.ID })
@@ -165,7 +168,7 @@ func (s *liveState) helper(method string, n notice) []agent.Fact {
 }
 
 // turnEnded settles the turn by codex's own word on it.
-func (s *liveState) turnEnded(n notice) []agent.Fact {
+func (s notices) turnEnded(n notice) []agent.Fact {
 	switch n.Turn.Status {
 	case "completed":
 		return s.over(agent.Outcome{State: wire.StateCompleted})
@@ -192,7 +195,7 @@ func (s *liveState) over(o agent.Outcome) []agent.Fact {
 }
 
 // complained reads an error notice. It never ends a turn: codex may be about to try again, and says so if not.
-func (s *liveState) complained(n notice) []agent.Fact {
+func (s notices) complained(n notice) []agent.Fact {
 	text := n.Error.text()
 	again := text == s.Complaint
 	s.Complaint = text
@@ -200,7 +203,7 @@ func (s *liveState) complained(n notice) []agent.Fact {
 		return s.activity()
 	}
 	s.Retried = true
-	facts := s.cutShort()
+	facts := items(s).cutShort()
 	if again {
 		return append(facts, s.activity()...)
 	}
@@ -210,7 +213,7 @@ func (s *liveState) complained(n notice) []agent.Fact {
 }
 
 // warned passes a warning on once.
-func (s *liveState) warned(text string) []agent.Fact {
+func (s notices) warned(text string) []agent.Fact {
 	if text == "" || strings.Contains(text, "Model metadata for") || strings.Contains(text, "bubblewrap in the meantime") {
 		return s.activity()
 	}
@@ -219,7 +222,7 @@ func (s *liveState) warned(text string) []agent.Fact {
 }
 
 // used notes what the thread took so far; it comes once more when a thread is resumed.
-func (s *liveState) used(n notice) []agent.Fact {
+func (s notices) used(n notice) []agent.Fact {
 	if n.Thread != s.Session {
 		return s.activity()
 	}
@@ -234,7 +237,7 @@ func (s *liveState) used(n notice) []agent.Fact {
 }
 
 // limited notes when a limit that was reached ends, and says it once.
-func (s *liveState) limited(l limits) []agent.Fact {
+func (s notices) limited(l limits) []agent.Fact {
 	s.Resets = 0
 	for _, w := range []window{l.Primary, l.Secondary, l.Own} {
 		if (w.Percent >= 100 || w == l.Own && l.Spent) && w.Resets > s.Resets {
