@@ -66,7 +66,7 @@ func TestApproval_OfAFileChangeShowsTheDiff(t *testing.T) {
 		{"path":"/w/new","kind":{"type":"add"},"diff":"one\ntwo\n"},{"path":"/w/old","kind":{"type":"delete"},"diff":"gone"},
 		{"path":"/w/a","kind":{"type":"update","move_path":"/w/b"},"diff":"@@ -1 +1 @@\n-x\n+y\n"}]}`))
 	a := asked(t, k.out(asks("0", fileChange, "t-1", `"grantRoot":"/w"`)))
-	want := "--- /dev/null\n+++ /w/new\n@@ -0,0 +1,2 @@\n+one\n+two\n--- /w/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-gone\n--- /w/a\n+++ /w/b\n@@ -1 +1 @@\n-x\n+y\n"
+	want := "--- /dev/null\n+++ /w/new\n@@ -0,0 +1,2 @@\n+one\n+two\n--- /w/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-gone\n\\ No newline at end of file\n--- /w/a\n+++ /w/b\n@@ -1 +1 @@\n-x\n+y\n"
 	if a.Diff != want || !strings.HasPrefix(a.Summary, want) || !strings.Contains(a.Summary, "every further change below /w") || a.Risk != agent.RiskFilesystem {
 		t.Errorf("the approval is %+v", a)
 	}

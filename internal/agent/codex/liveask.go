@@ -225,21 +225,14 @@ func (q question) options() []agent.Option {
 
 // unified is a change as a unified diff.
 func (c fileChange) unified() string {
-	from, to := c.Path, agent.Choose(c.Kind.Move, c.Path)
-	sign, hunk := "", "@@ -0,0 +1,%d @@\n"
-	switch c.Kind.Type {
-	case "add":
-		from, sign = "/dev/null", "+"
-	case "delete":
-		to, sign, hunk = "/dev/null", "-", "@@ -1,%d +0,0 @@\n"
-	}
-	head := "--- " + from + "\n+++ " + to + "\n"
-	if sign == "" {
-		return head + strings.TrimSuffix(c.Diff, "\n") + "\n"
-	}
-	if c.Diff == "" {
+	head := "--- " + c.Path + "\n+++ " + agent.Choose(c.Kind.Move, c.Path) + "\n"
+	switch {
+	case c.Diff == "":
 		return head
+	case c.Kind.Type == "add":
+		return agent.Diff(c.Path, "", c.Diff)
+	case c.Kind.Type == "delete":
+		return agent.Diff(c.Path, c.Diff, "")
 	}
-	lines := strings.Split(strings.TrimSuffix(c.Diff, "\n"), "\n")
-	return head + fmt.Sprintf(hunk, len(lines)) + sign + strings.Join(lines, "\n"+sign) + "\n"
+	return head + strings.TrimSuffix(c.Diff, "\n") + "\n"
 }
