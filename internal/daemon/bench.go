@@ -23,16 +23,18 @@ import (
 
 // A bench is the recovered workbench: the ledger, the hub over it, and the launcher of runs.
 type bench struct {
-	served   server.Workbench
-	store    *ledger.Store
-	hub      *hub.Hub
-	launcher *run.Launcher
-	began    time.Time
-	adopted  int
-	broke    chan struct{} // closed when the hub has ended
-	failure  error         // why; read after broke
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
+	served server.Workbench
+	store  *ledger.Store
+	hub    *hub.Hub
+
+	abandoned *atomic.Bool // the home is gone
+	launcher  *run.Launcher
+	began     time.Time
+	adopted   int
+	broke     chan struct{} // closed when the hub has ended
+	failure   error         // why; read after broke
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup
 }
 
 // recovered opens the ledger and starts the hub from it. Live runs are then looked for by the launcher.
@@ -48,10 +50,11 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	mask := func() *redact.Masker { return masker }
 	notify := runlog.NewNotifier()
 	port := &hubPort{}
+	var abandoned atomic.Bool
 	launcher := run.New(ctx, run.Config{
 		Home: opt.Home, Hub: port, Saved: port.saved, Kinds: kinds.find, Mask: mask,
 		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
-		Version: opt.Version, Log: log, Now: opt.Now,
+		Version: opt.Version, Log: log, Now: opt.Now, Abandoned: abandoned.Load,
 	})
 	ended := make(chan struct{}, 1)
 	h := hub.New(hub.Options{
@@ -61,7 +64,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	})
 	port.hub.Store(h)
 	b := &bench{
-		store: store, hub: h, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
+		store: store, hub: h, abandoned: &abandoned, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
 		served: server.Workbench{
 			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
 			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config, loaded.Lost, more),
@@ -102,6 +105,19 @@ func liveRuns(l row.Loaded) int {
 		}
 	}
 	return n
+}
+
+// stopAll ends every run and waits for that, but not for ever: the shims see to the rest.
+func (b *bench) stopAll(ctx context.Context) {
+	b.abandoned.Store(true) // the ledger went with the home, so no wish can be put on disk
+	b.launcher.WakeAll()
+	timer := time.NewTimer(2 * patience)
+	defer timer.Stop()
+	select {
+	case <-b.hub.Idle():
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }
 
 // close lets go of the runs, which go on, saves what is left and closes the ledger.

@@ -30,6 +30,8 @@ const gcPercent = 50
 var (
 	// errAsked is the cause of a stop that a client asked for.
 	errAsked = errors.New("a client asked for the daemon's end")
+	// errRemoved is the cause of the end of a daemon whose home was removed: nobody can reach it or its runs any more.
+	errRemoved = errors.New("the home was removed")
 	// errReplaced is the cause of the end of a term whose daemon hands over.
 	errReplaced = errors.New("another program takes over")
 )
@@ -166,6 +168,13 @@ func (d *dynasty) term(ctx context.Context) (*seat.Heir, error) {
 	srv.Ready(w.served)
 	d.log.Info("serving", "runs", w.adopted, "took", d.opt.Now().Sub(w.began))
 	d.seated()
+	wg.Go(func() {
+		if awaitRemoval(ctx, d.opt.Home) {
+			d.log.Error("the home was removed: its runs are ended, and so is the daemon")
+			w.stopAll(ctx)
+			end(errRemoved)
+		}
+	})
 	var heir *seat.Heir
 	select {
 	case <-ctx.Done():

@@ -146,6 +146,11 @@ func (h *Home) RunRoot(handle wire.RunHandle) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := h.root.Lstat(name); err == nil && !info.IsDir() {
+		return nil, problem(wire.ReasonUnavailable,
+			fmt.Sprintf("%s is no folder any more: somebody put something else there, and SCV follows no link", Pretty(h.RunDir(handle))),
+			"look what it is: ls -l "+Pretty(h.RunDir(handle)))
+	}
 	root, err := h.root.OpenRoot(name)
 	if err != nil {
 		return nil, fmt.Errorf("open the directory of run %s: %w", handle, err)

@@ -45,7 +45,12 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Timing   Timing
+
+	// Abandoned reports that the home is gone, so that every run is to be ended without a wish on disk; nil: never.
+	Abandoned func() bool
 }
+
+func (c *Config) abandoned() bool { return c.Abandoned != nil && c.Abandoned() }
 
 // Timing replaces waits; a zero field is the documented value.
 type Timing struct {

@@ -125,7 +125,7 @@ func (r talk) mustStop(w row.Wishes) bool {
 	if passed(d.ready, now) {
 		r.limit = fmt.Sprintf("the agent was not ready within %s and was stopped", r.c.Timing.Ready)
 	}
-	return w.Stop || r.limit != "" || passed(d.leave, now) || passed(d.cancel, now)
+	return w.Stop || r.c.abandoned() || r.limit != "" || passed(d.leave, now) || passed(d.cancel, now)
 }
 
 // wishes are the hub's wishes as a dialect gets them. A turn that has ended is no wish any more, whether the hub has

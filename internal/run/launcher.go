@@ -72,6 +72,18 @@ func (l *Launcher) Wake(h wire.RunHandle) {
 	}
 }
 
+// WakeAll makes every run ask for its wishes again.
+func (l *Launcher) WakeAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, wake := range l.wakes {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // Shutdown leaves the runs: it stops following them, flushes their logs and waits for that until ctx ends. Agents and
 // shims stay.
 func (l *Launcher) Shutdown(ctx context.Context) {

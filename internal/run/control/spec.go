@@ -152,7 +152,10 @@ var errDamaged = errors.New("it is damaged")
 
 func readRecord[T any](runDir, name string) (*T, error) {
 	// A pipe that an agent put there is read as empty and makes nobody wait.
-	f, err := os.OpenFile(filepath.Join(runDir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(filepath.Join(runDir, name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link, or a socket: an agent put it there
+		return nil, fmt.Errorf("read %s: %w: it is no plain file", name, errDamaged)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +168,9 @@ func readRecord[T any](runDir, name string) (*T, error) {
 
 func decodeRecord[T any](r io.Reader) (*T, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxRecord))
+	if errors.Is(err, syscall.EISDIR) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
 	if err != nil {
 		return nil, err
 	}
