@@ -309,7 +309,7 @@ func TestTogether_OneOf20DaemonsServes(t *testing.T) {
 	}
 	l.answers()
 	server = l.daemon()
-	if got := l.processes("\x00run"); len(got) != 1 || got[server] == "" {
+	if got := l.processes("scv run "); len(got) != 1 || got[server] == "" {
 		t.Errorf("processes %v, the lock names %d", got, server)
 	}
 	if out := l.ok("jobs", "start", "--agent", "demo", "--wait", "@@say:served"); out != "served\n" {

@@ -38,7 +38,7 @@ func TestP1_AgentGoesSilentAndIsKilled(t *testing.T) {
 			if j := l.reaches(id, wire.StateWorking); j.Run == nil {
 				t.Error("it works without a run")
 			}
-			word := map[string]string{"codex": "exec\x00--json", "claude": "stream-json", "demo": "__demo-agent"}[agent]
+			word := map[string]string{"codex": "exec --json", "claude": "stream-json", "demo": "__demo-agent"}[agent]
 			pids := l.agents(word)
 			if len(pids) != 1 {
 				t.Fatalf("agent processes %v of %v", pids, l.processes(""))
