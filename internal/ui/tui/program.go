@@ -51,15 +51,15 @@ func (d *dashboard) lend(ctx context.Context, cmd *exec.Cmd, then func(error)) {
 }
 
 // edit opens a prompt in the owner's editor, in a file of the home that nobody else can read and that is removed.
-func (d *dashboard) edit(ctx context.Context, text string) {
-	answer := func(text string, err error) { d.update(ctx, model.Edited{Text: text, Err: err}) }
+func (d *dashboard) edit(ctx context.Context, e model.Edit) {
+	answer := func(text string, err error) { d.update(ctx, model.Edited{Then: e.Then, Text: text, Err: err}) }
 	dir := filepath.Join(d.opts.Feed.Home.Path(), "state")
 	file, err := os.CreateTemp(dir, "prompt-*.md")
 	if err != nil {
 		answer("", fmt.Errorf("a file for the editor cannot be made: %w", err))
 		return
 	}
-	_, err = io.WriteString(file, text)
+	_, err = io.WriteString(file, e.Text)
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}

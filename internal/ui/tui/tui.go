@@ -197,7 +197,7 @@ func (d *dashboard) do(ctx context.Context, effect model.Effect) {
 	case model.Follow:
 		d.feed.Follow(e)
 	case model.Edit:
-		d.edit(ctx, e.Text)
+		d.edit(ctx, e)
 	case model.Page:
 		d.page(ctx, e.Text)
 	case model.Copy:

@@ -139,7 +139,7 @@ func click(m *Model, c Clicked) {
 
 // actions is the table. It is made anew at each call: keys are pressed by people.
 func actions() []Action {
-	return slices.Concat(moves(), views(), jobActions(), cardActions(), screenActions(), typingActions())
+	return slices.Concat(moves(), views(), jobActions(), queueActions(), cardActions(), screenActions(), typingActions())
 }
 
 const either = inList | inDetail

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -91,18 +92,57 @@ func (c *Cards) Body(cells int) []canvas.Row {
 	return rows
 }
 
-// cardLines is a request as it is put to a person: what, where, how risky, until when.
-func cardLines(m *Model, a *wire.Approval) []widget.Line {
-	head := func(name string) canvas.Row {
-		return canvas.Row{canvas.Cell(canvas.Faint, "  "+name, 8), canvas.Text(" ")}
+// Request is what an approval asks for, in one text: the literal command where there is one, since a summary is never the
+// thing that is approved.
+func Request(a *wire.Approval) string {
+	if a.Command != "" {
+		return a.Command
 	}
+	return a.Summary
+}
+
+// Asker is who asks: a job, or for a question that no job asked whoever put it.
+func Asker(a *wire.Approval) string {
+	if a.Job == "" {
+		return "a question"
+	}
+	return string(a.Job)
+}
+
+// cardLines is a request as it is put to a person: what, where, how risky, what to look at twice, until when.
+func cardLines(m *Model, a *wire.Approval) []widget.Line {
 	var lines []widget.Line
-	for part := range strings.SplitSeq(plain.Block(a.Summary), "\n") {
+	put := func(name string, role canvas.Role, text string) {
+		for i, part := range strings.Split(plain.Block(text), "\n") {
+			head := canvas.Row{canvas.Blank(9)}
+			if i == 0 {
+				head = canvas.Row{canvas.Cell(canvas.Faint, "  "+name, 9)}
+			}
+			lines = append(lines, widget.Line{Head: head, Role: role, Text: part})
+		}
+	}
+	for part := range strings.SplitSeq(plain.Block(Request(a)), "\n") {
 		lines = append(lines, widget.Line{Head: canvas.Row{canvas.Blank(2)}, Role: canvas.Strong, Text: part})
 	}
-	lines = append(lines, widget.Line{Head: head("tool"), Text: a.Name + ", risk " + a.Risk}, widget.Line{Head: head("in"), Text: a.Cwd})
+	for _, w := range a.Warnings {
+		put("look!", canvas.Wait, w)
+	}
+	if a.Command != "" && a.Summary != "" && a.Summary != a.Command {
+		put("says", canvas.Body, a.Summary)
+	}
+	put("tool", canvas.Body, strings.TrimPrefix(a.Agent+" ", " ")+orElse(a.Tool, a.Name)+", risk "+a.Risk)
+	put("in", canvas.Body, a.Cwd)
+	for _, path := range a.Paths {
+		put("file", canvas.Body, path)
+	}
 	if a.ExpiresUnixSeconds < wire.NoDeadline {
-		lines = append(lines, widget.Line{Head: head("until"), Text: m.stamp(a.ExpiresUnixSeconds) + "; then it counts as denied"})
+		put("until", canvas.Body, m.stamp(a.ExpiresUnixSeconds)+"; then it counts as denied")
+	}
+	if a.Left > 0 {
+		put("cut", canvas.Wait, fmt.Sprintf("%d bytes are left out here; whole: scv approvals show %s", a.Left, a.ID))
+	}
+	if a.Diff != "" {
+		put("diff", canvas.Body, a.Diff)
 	}
 	return lines
 }
@@ -185,7 +225,7 @@ func (c *Cards) answer(m *Model, yes bool) []Effect {
 	if yes {
 		word = "approved"
 	}
-	done := word + " for " + string(a.Job)
+	done := word + " for " + Asker(a)
 	cmd := wire.WorkbenchApprove{ID: id, Approved: yes, Digest: a.Digest, Key: m.Opts.NewKey()}
 	return []Effect{Call{Cmd: cmd, Then: func(m *Model, st *wire.DaemonStatus, err error) []Effect {
 		if err != nil {
@@ -201,7 +241,7 @@ func (c *Cards) answer(m *Model, yes bool) []Effect {
 // open goes to the job that asks.
 func (c *Cards) open(m *Model) {
 	a := c.Selected(m)
-	if a == nil {
+	if a == nil || a.Job == "" {
 		return
 	}
 	m.List.View, m.List.Filter, m.List.Mine = ViewAll, "", false

@@ -13,6 +13,7 @@ const (
 	FieldFilter FieldKind = iota
 	FieldSearch
 	FieldSend
+	FieldFork
 )
 
 // A Field is the line that is being typed at the bottom.
@@ -24,6 +25,7 @@ type Field struct {
 	back   Focus
 	before string // filter or search to go back to
 	target wire.WorkbenchSend
+	fork   wire.WorkbenchFork
 	drafts map[wire.ConversationID]string // what was typed and not sent
 }
 
@@ -51,6 +53,17 @@ func openSend(m *Model) []Effect {
 	m.Field = Field{
 		Kind: FieldSend, Editor: widget.NewEditor(m.Field.drafts[conversation], false), Mode: wire.SendAuto, To: m.Name(m.List.Selected()),
 		back: m.Focus, target: wire.WorkbenchSend{Session: session, Conversation: conversation}, drafts: m.Field.drafts,
+	}
+	m.Focus = OnField
+	return nil
+}
+
+// openFork types what a new conversation that goes on from a job is to do.
+func openFork(m *Model) []Effect {
+	job := m.List.Selected().Job
+	m.Field = Field{
+		Kind: FieldFork, Editor: widget.NewEditor("", false), To: m.Name(m.List.Selected()), back: m.Focus,
+		fork: wire.WorkbenchFork{Session: job.Session, Job: job.Job}, drafts: m.Field.drafts,
 	}
 	m.Focus = OnField
 	return nil
@@ -100,7 +113,7 @@ func (f *Field) changed(m *Model) {
 		m.List.Filter = f.Text()
 	case FieldSearch:
 		m.Detail.Search = f.Text()
-	case FieldSend:
+	case FieldSend, FieldFork:
 	}
 }
 
@@ -117,6 +130,7 @@ func (f *Field) cancel(m *Model) {
 		if f.Text() != "" {
 			m.tell(false, "not sent; s brings it back")
 		}
+	case FieldFork:
 	}
 }
 
@@ -140,6 +154,9 @@ func (f *Field) enter(m *Model) []Effect {
 			m.tell(true, "%q is not below; N looks above", f.Text())
 		}
 		return nil
+	case FieldFork:
+		f.fork.Prompt, f.fork.Key = f.Text(), m.Opts.NewKey()
+		return []Effect{m.call(f.fork, "a new conversation goes on from "+f.To)}
 	case FieldSend:
 	}
 	prompt, cmd, to := f.Text(), f.target, f.To

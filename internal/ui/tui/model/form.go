@@ -140,7 +140,7 @@ func (f *Form) key(m *Model, k Key) []Effect {
 		f.step(-1)
 		return nil
 	case "ctrl-o":
-		return []Effect{Edit{Text: f.Prompt.Text()}}
+		return []Effect{Edit{Text: f.Prompt.Text(), Then: edited}}
 	case "ctrl-s":
 		return f.start(m)
 	case "enter":
@@ -224,15 +224,16 @@ func (f *Form) start(m *Model) []Effect {
 }
 
 // edited takes the prompt back from the owner's editor.
-func edited(m *Model, msg Edited) {
-	if msg.Err != nil {
-		m.fail(msg.Err)
-		return
+func edited(m *Model, text string, err error) []Effect {
+	if err != nil {
+		m.fail(err)
+		return nil
 	}
 	e := widget.NewEditor("", false)
-	if !e.Insert(msg.Text) {
+	if !e.Insert(text) {
 		m.tell(true, "a prompt takes at most %d bytes; the form keeps the text from before", wire.MaxPromptBytes)
-		return
+		return nil
 	}
 	m.Form.Prompt, m.Form.At = e, FieldPrompt
+	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
+	"scv/internal/ui/tui/query"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
@@ -93,10 +95,10 @@ func (l *List) choose(at int) {
 func (m *Model) build() {
 	l := &m.List
 	all := m.items()
-	q := parseQuery(l.Filter)
+	q := query.Parse(l.Filter)
 	l.Items = all[:0]
 	for _, it := range all {
-		if (!l.Mine || m.needsOwner(&it)) && q.matches(m, &it) {
+		if (!l.Mine || m.needsOwner(&it)) && q.Matches(it.facts(), m.at) {
 			l.Items = append(l.Items, it)
 		}
 	}
@@ -284,4 +286,43 @@ func shortID(id wire.SessionID) string {
 		return "wb-" + s[:min(len(s), 6)]
 	}
 	return string(id)[:min(len(id), 8)]
+}
+
+// facts are what a filter can ask of an item.
+func (it *Item) facts() query.Facts {
+	switch {
+	case it.Job != nil:
+		j := it.Job
+		return query.Facts{State: j.State.String(), Agent: j.Agent, Since: moment(j.UpdatedUnixSeconds), Texts: []string{string(j.Job), j.Task, j.Agent, j.State.String(), text(j.Detail), j.Cwd, text(j.Conversation)}}
+	case it.Run != nil:
+		r := it.Run
+		return query.Facts{State: r.State.String(), Agent: r.Agent, Since: moment(r.StartedUnixSeconds), Texts: []string{string(r.Handle), r.State.String(), r.Cwd, text(r.Detail), text(r.Job), text(r.Conversation)}}
+	case it.Session != nil:
+		s := it.Session
+		return query.Facts{State: s.State.String(), Agent: "", Since: time.Time{}, Texts: []string{string(s.ID), s.Label, s.Workspace, s.State.String()}}
+	case it.Waiting != nil:
+		w := it.Waiting
+		return query.Facts{State: "restorable", Agent: "", Since: moment(w.SavedUnixSeconds), Texts: []string{string(w.ID), w.Label, w.Workspace, text(w.Interrupted)}}
+	case it.Tree != nil:
+		return query.Facts{State: "", Agent: "", Since: time.Time{}, Texts: []string{it.Tree.Path, it.Tree.Branch, it.Tree.Repo}}
+	case it.Agent != nil:
+		return query.Facts{State: "", Agent: it.Agent.Name, Since: time.Time{}, Texts: []string{it.Agent.Name, it.Agent.Path}}
+	}
+	return query.Facts{}
+}
+
+// text is an optional text or id, empty when it is absent.
+func text[T ~string](s *T) string {
+	if s == nil {
+		return ""
+	}
+	return string(*s)
+}
+
+// moment is a time of the wire, zero for none.
+func moment(unix uint64) time.Time {
+	if unix == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(unix), 0)
 }

@@ -157,6 +157,12 @@ func jobInfo(m *Model, j *wire.Job, put func(name, value string)) {
 		put("resume", "scv jobs resume "+wording.Name(m.Data, j))
 	}
 	put("resumed as", text(j.ResumedAs))
+	put("resumes", text(j.Resumes))
+	put("retries", text(j.Retries))
+	put("goes on from", text(j.Forks))
+	if j.Models != nil {
+		put("model", strings.TrimSpace(text(j.Models.Reported)+" "+asked(text(j.Models.Requested))))
+	}
 }
 
 func runInfo(m *Model, r *wire.Run, put func(name, value string)) {
@@ -188,6 +194,14 @@ func agentInfo(m *Model, a *Agent, put func(name, value string)) {
 	put("sign in", a.SignIn)
 	put("problem", a.Problem)
 	put("check", "scv agents check "+a.Name)
+}
+
+// asked names a model that was asked for.
+func asked(model string) string {
+	if model == "" {
+		return ""
+	}
+	return "(asked for: " + model + ")"
 }
 
 func yes(b bool) string {

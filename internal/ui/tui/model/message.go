@@ -63,6 +63,7 @@ type Found struct {
 
 // Edited is a text that comes back from the owner's editor.
 type Edited struct {
+	Then func(*Model, string, error) []Effect
 	Text string
 	Err  error
 }
@@ -107,8 +108,12 @@ type Follow struct {
 	Run    wire.RunHandle
 }
 
-// Edit opens a text in the owner's editor; the terminal is the editor's meanwhile.
-type Edit struct{ Text string }
+// Edit opens a text in the owner's editor; the terminal is the editor's meanwhile. What comes of it comes back as Edited
+// with the same Then.
+type Edit struct {
+	Text string
+	Then func(*Model, string, error) []Effect
+}
 
 // Copy puts a text on the clipboard. What is a name for it in the report.
 type Copy struct{ What, Text string }

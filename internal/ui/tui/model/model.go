@@ -118,7 +118,7 @@ func (m *Model) Update(msg Msg, at time.Time) []Effect {
 			m.tell(true, "%v", msg.Err)
 		}
 	case Edited:
-		edited(m, msg)
+		out = msg.Then(m, msg.Text, msg.Err)
 	case Told:
 		m.Notice = msg
 	}

@@ -8,6 +8,7 @@ import (
 	"scv/internal/safe/plain"
 	"scv/internal/ui/tui/canvas"
 	"scv/internal/ui/tui/model"
+	"scv/internal/ui/tui/query"
 	"scv/internal/ui/tui/widget"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
@@ -33,7 +34,7 @@ func (p *painter) detail() []canvas.Row {
 
 // found makes a row that holds what was searched for stand out.
 func found(p *painter, r canvas.Row) canvas.Row {
-	if s := p.m.Detail.Search; s != "" && model.Holds(r.String(), s) {
+	if s := p.m.Detail.Search; s != "" && query.Holds(r.String(), s) {
 		out := make(canvas.Row, len(r))
 		copy(out, r)
 		for i := range out {
@@ -86,7 +87,7 @@ func (p *painter) cards() []canvas.Row {
 		return rows
 	}
 	a := &all[0]
-	row := canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1 of %d", len(all))), canvas.Text(fmt.Sprintf("  %s  risk %s  %s", a.Job, a.Risk, until(p, a)))}
+	row := canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1 of %d", len(all))), canvas.Text(fmt.Sprintf("  %s  risk %s  %s", model.Asker(a), a.Risk, until(p, a)))}
 	if p.l.Two {
 		row = canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1/%d", len(all))), canvas.Text(fmt.Sprintf(" %s  %s  %s", a.Job, a.Risk, strings.TrimPrefix(until(p, a), "since ")))}
 	}
@@ -94,7 +95,7 @@ func (p *painter) cards() []canvas.Row {
 	if p.l.Two {
 		hint = canvas.Row{canvas.As(canvas.Faint, "A focus")}
 	}
-	summary := plain.Truncate(plain.Line(a.Summary), max(p.l.Cols-hint.Width()-4, 8))
+	summary := plain.Truncate(plain.Line(model.Request(a)), max(p.l.Cols-hint.Width()-4, 8))
 	return []canvas.Row{row, canvas.Ends(canvas.Row{canvas.As(canvas.Strong, "  "+summary)}, hint, p.l.Cols)}
 }
 
@@ -111,9 +112,9 @@ func until(p *painter, a *wire.Approval) string {
 
 func cardLine(p *painter, a *wire.Approval, i int) canvas.Row {
 	return canvas.Row{
-		canvas.Cell(canvas.Faint, fmt.Sprintf(" %d", i+1), 4), canvas.Cell(canvas.Body, string(a.Job), 8), canvas.Text(" "),
+		canvas.Cell(canvas.Faint, fmt.Sprintf(" %d", i+1), 4), canvas.Cell(canvas.Body, model.Asker(a), 10), canvas.Text(" "),
 		canvas.Cell(canvas.Body, a.Risk, 10), canvas.Text(" "), canvas.Cell(canvas.Faint, until(p, a), 12), canvas.Text(" "),
-		canvas.Cell(canvas.Faint, a.Cwd, 32), canvas.Text("  "), canvas.As(canvas.Strong, a.Summary),
+		canvas.Cell(canvas.Faint, a.Cwd, 32), canvas.Text("  "), canvas.As(canvas.Strong, model.Request(a)),
 	}
 }
 
@@ -130,7 +131,7 @@ func (p *painter) namedCard() []canvas.Row {
 	}
 	head := canvas.Ends(canvas.Row{
 		canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL %d of %d", c.At(p.m)+1, len(p.m.Data.Approvals))),
-		canvas.As(canvas.Strong, fmt.Sprintf("  %s  risk %s  %s", a.Job, a.Risk, until(p, a))),
+		canvas.As(canvas.Strong, fmt.Sprintf("  %s  risk %s  %s", model.Asker(a), a.Risk, until(p, a))),
 	}, canvas.Row{canvas.As(canvas.Strong, state)}, p.l.Cols)
 	rows := []canvas.Row{{canvas.Rule(p.l.Cols)}, head}
 	body := c.Body(p.l.Cols)
@@ -154,6 +155,8 @@ func (p *painter) field() {
 		label = "search in the pane:"
 	case model.FieldSend:
 		label = fmt.Sprintf("message to %s (enter send, ctrl-j newline, tab mode: %s):", f.To, sendMode(f.Mode))
+	case model.FieldFork:
+		label = fmt.Sprintf("a new conversation goes on from %s; what is it to do (enter starts, ctrl-j newline, empty: go on):", f.To)
 	case model.FieldFilter:
 	}
 	r := p.l.Field

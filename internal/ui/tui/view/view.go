@@ -190,6 +190,9 @@ func hint(p *painter) string {
 		if p.m.Field.Kind == model.FieldSend {
 			return pick(p, "enter send  ctrl-j newline  tab mode  esc leave, the text is kept", "enter send  tab mode  esc leave")
 		}
+		if p.m.Field.Kind == model.FieldFork {
+			return "enter start  ctrl-j newline  esc leave"
+		}
 		return "enter done  esc clear"
 	case model.OnDetail:
 		return pick(p, "esc back  j k scroll  tab pane  / search  G end  s send  n new  x stop  y copy  ? help", "esc back  tab pane  / search  ? help")

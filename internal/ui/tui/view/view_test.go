@@ -75,7 +75,7 @@ func workbench() *wire.Snapshot {
 		},
 		Sessions: []wire.Session{{ID: session, Label: "workbench", Workspace: "/home/me/app", Live: true, State: wire.StateWorking}},
 		Approvals: []wire.Approval{
-			{ID: "ap-00000000000c", Session: session, Job: "job-12", Name: "shell", Risk: "process", Cwd: "/home/me/app", Summary: "rm -rf build && make test", SinceUnixSeconds: unix("12:03"), ExpiresUnixSeconds: wire.NoDeadline, Digest: new("d12")},
+			{ID: "ap-00000000000c", Session: session, Job: "job-12", Name: "shell", Risk: "process", Cwd: "/home/me/app", Summary: "run a command in the shell", Agent: "codex", Tool: "shell", Command: "rm -rf build && make test", Warnings: []string{"it removes files"}, SinceUnixSeconds: unix("12:03"), ExpiresUnixSeconds: wire.NoDeadline, Digest: new("d12")},
 			{ID: "ap-000000000009", Session: session, Job: "job-9", Name: "write", Risk: "write", Cwd: "/home/me/src/app", Summary: "config.toml (new file, 41 lines)", SinceUnixSeconds: unix("12:01"), ExpiresUnixSeconds: unix("12:10"), Digest: new("d9")},
 		},
 		Restorable: []wire.RestorableSession{{ID: "5f1c6e1e-0000-4000-8000-000000000000", Label: "TUI", Workspace: "/home/me/app", Queued: 2, SavedUnixSeconds: unix("09:30")}},
@@ -343,6 +343,7 @@ func TestT35_HostileTextsReachNoScreen(t *testing.T) {
 	for i := range v.Approvals {
 		a := &v.Approvals[i]
 		a.Summary, a.Name, a.Risk, a.Cwd, a.ID, a.Job = hostile+strings.Repeat("long ", 300), hostile, hostile, hostile, wire.ApprovalID(hostile), wire.JobID(hostile)
+		a.Command, a.Tool, a.Agent, a.Diff, a.Paths, a.Warnings, a.Left = hostile+"\n"+hostile, hostile, hostile, hostile+"\n"+hostile, []string{hostile}, []string{hostile}, 9
 	}
 	v.Sessions[0].Label, v.Sessions[0].Workspace = hostile, hostile
 	v.Restorable[0].Label, v.Runs[1].Cwd, v.Storage = hostile, hostile, hostile

@@ -1,0 +1,164 @@
+package model
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"scv/internal/wire"
+)
+
+func TestE10_DestroyingAsksAndNamesTheThing(t *testing.T) {
+	for _, tt := range []struct {
+		state wire.AgentState
+		key   string
+		want  wire.Command
+		asks  string
+	}{
+		{wire.StateWorking, "x", wire.WorkbenchCancel{Session: session, Job: "job-7", Key: "key-1"}, `Stop job-7 "seven"? What it did stays.`},
+		{wire.StateFailed, "D", wire.WorkbenchDismiss{Session: session, Job: "job-7", Key: "key-1"}, `Remove job-7 "seven" from the list? Files and branches stay.`},
+	} {
+		d := newDesk(t, job(7, tt.state, "seven"))
+		d.press(tt.key)
+		if d.m.Focus != OnConfirm || d.m.Ask.Text != tt.asks {
+			t.Fatalf("%s asks %q", tt.key, d.m.Ask.Text)
+		}
+		for _, no := range []string{"enter", "n", tt.key, "esc", "space"} {
+			d.press(no)
+			if d.m.Focus != OnList || len(d.commands()) != 0 {
+				t.Errorf("%s answered with yes", no)
+			}
+			d.press(tt.key)
+		}
+		d.press("y")
+		if diff := cmp.Diff([]wire.Command{tt.want}, d.commands()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	d := newDesk(t, job(7, wire.StateCompleted, "seven"))
+	d.press("x")
+	if d.m.Focus != OnList || d.m.Notice.Text != "stop: it has ended" {
+		t.Errorf("stopping an ended job: %q", d.m.Notice.Text)
+	}
+}
+
+func TestE11_HelpListsEveryBoundKey(t *testing.T) {
+	d := newDesk(t, job(1, wire.StateWorking, "one"))
+	d.press("?")
+	listed := map[string]bool{}
+	for _, e := range d.m.Menu.Entries {
+		for key := range strings.FieldsSeq(e.Keys) {
+			listed[key] = true
+		}
+		if e.Title == "" {
+			t.Errorf("%q has no name", e.Keys)
+		}
+	}
+	for _, key := range Keys() {
+		if !listed[key] {
+			t.Errorf("the help does not tell of %q", key)
+		}
+	}
+	// A key that the table does not have does nothing.
+	for _, r := range "bcfuvzBCEFHIJKLMOPQRSTUVWXYZ0789@#$%^&*()[]{}" {
+		d := newDesk(t, job(1, wire.StateWorking, "one"))
+		d.press(string(r))
+		if got := d.take(); len(got) != 0 || d.m.Focus != OnList || d.m.Notice.Text != "" {
+			t.Errorf("%q is not in the table and did %v, %q", r, got, d.m.Notice.Text)
+		}
+	}
+}
+
+func TestHelpIsSearchableAndExecutable(t *testing.T) {
+	d := newDesk(t, job(1, wire.StateWorking, "one"))
+	d.press("?", "type:new JOB jobs start")
+	if n := len(d.m.Menu.Entries); n != 1 {
+		t.Fatalf("%d entries match", n)
+	}
+	d.press("enter")
+	if d.m.Focus != OnForm {
+		t.Errorf("enter did not open the form: focus %d, %q", d.m.Focus, d.m.Notice.Text)
+	}
+	d.press("esc", ":", "type:resume", "enter")
+	if want := "resume what was interrupted: only what was interrupted is resumed"; d.m.Notice.Text != want {
+		t.Errorf("a thing that cannot be done says %q", d.m.Notice.Text)
+	}
+}
+
+func TestSendLine(t *testing.T) {
+	d := newDesk(t, job(1, wire.StateWorking, "one"))
+	d.press("s", "type:also the docs", "ctrl-j", "type:please", "tab", "enter")
+	want := []wire.Command{wire.WorkbenchSend{Session: session, Conversation: "codex-1", Prompt: "also the docs\nplease", Mode: wire.SendQueue, Key: "key-1"}}
+	effects := d.take()
+	d.done = effects
+	if diff := cmp.Diff(want, d.commands()); diff != "" {
+		t.Fatal(diff)
+	}
+	// A refused text comes back.
+	for _, e := range effects {
+		if call, ok := e.(Call); ok {
+			d.send(Called{Then: call.Then, Err: wire.Refuse(wire.ReasonNotSteerable, "scv jobs send --queue", "the turn takes no prompt")})
+		}
+	}
+	if n := d.m.Notice; !n.Bad || n.Text != "the turn takes no prompt. Next: scv jobs send --queue. Not sent; s brings the text back" {
+		t.Errorf("notice %q", n.Text)
+	}
+	d.press("s")
+	if d.m.Field.Text() != "also the docs\nplease" {
+		t.Errorf("the text is lost: %q", d.m.Field.Text())
+	}
+	d.press("esc", "s")
+	if d.m.Field.Text() != "also the docs\nplease" {
+		t.Errorf("the text is lost after esc: %q", d.m.Field.Text())
+	}
+}
+
+func TestNewJobForm(t *testing.T) {
+	d := newDesk(t)
+	d.send(Found{Agents: []Agent{{Name: "claude"}, {Name: "codex", Path: "/bin/codex"}, {Name: "demo", Path: "scv"}}})
+	d.press("n", "type:fix it", "ctrl-j", "type:quickly", "tab", "tab", "type:gpt-9", "tab", "type:high", "tab", "right", "right", "ctrl-s")
+	got := d.commands()
+	want := []wire.Command{wire.WorkbenchStart{
+		Agent: "codex", Prompt: "fix it\nquickly", Model: new("gpt-9"), Effort: new("high"), Mode: new(wire.PermissionMode("on-risk")), Cwd: new("/home/me/app"), Key: "key-1",
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if d.m.Form.Text(FieldPrompt).Text() == "" {
+		t.Error("the prompt is gone before the daemon has it")
+	}
+	if slices.Contains(d.m.Form.Fields, FieldWorktree) {
+		t.Error("a worktree is offered that this daemon cannot make")
+	}
+	d.send(Connected{Features: []string{featureWorktree}})
+	d.press("esc", "n")
+	if !slices.Contains(d.m.Form.Fields, FieldWorktree) || slices.Contains(d.m.Form.Fields, FieldPermission) {
+		t.Errorf("fields %v do not follow what the daemon announces", d.m.Form.Fields)
+	}
+}
+
+func TestFormKeepsThePromptThatIsRefused(t *testing.T) {
+	d := newDesk(t)
+	d.send(Found{Agents: []Agent{{Name: "demo", Path: "scv"}}})
+	d.press("n", "enter")
+	if len(d.commands()) != 0 || d.m.Focus != OnForm {
+		t.Fatal("an empty prompt was started")
+	}
+	d.press("type:x", "enter")
+	for _, e := range d.take() {
+		if s, ok := e.(Start); ok {
+			d.send(Called{Then: s.Then, Err: errors.New("there is no directory")})
+		}
+	}
+	if d.m.Focus != OnForm || d.m.Form.Prompt.Text() != "x" || d.m.Notice.Text != "there is no directory" {
+		t.Errorf("focus %d, prompt %q, notice %q", d.m.Focus, d.m.Form.Prompt.Text(), d.m.Notice.Text)
+	}
+	d.press("ctrl-o")
+	d.edits("x", "line one\nline two")
+	if d.m.Form.Prompt.Text() != "line one\nline two" {
+		t.Errorf("from the editor came %q", d.m.Form.Prompt.Text())
+	}
+}

@@ -1,0 +1,138 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"scv/internal/wire"
+)
+
+func TestE9_AKeyPressedWhileAnApprovalArrivesNeverAnswersIt(t *testing.T) {
+	everything := slices.Concat(Keys(), strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ", ""))
+	for _, first := range everything {
+		for _, second := range []string{"y", "n", "enter", "space"} {
+			d := newDesk(t, job(1, wire.StateWorking, "one"))
+			d.press(first)
+			if d.m.Focus == OnMenu || d.m.Focus == OnForm || d.m.Focus == OnConfirm {
+				continue
+			}
+			d.list(asking())
+			d.wait(guard - time.Millisecond)
+			d.press(first, second)
+			for _, c := range d.commands() {
+				if a, ok := c.(wire.WorkbenchApprove); ok {
+					t.Fatalf("%q and %q while a card appeared answered it: %+v", first, second, a)
+				}
+			}
+		}
+	}
+}
+
+func TestE9_AnswerNeedsTwoKeysAndAStandingCard(t *testing.T) {
+	d := newDesk(t)
+	d.list(asking())
+	if d.m.Focus != OnList {
+		t.Fatal("a card took the focus")
+	}
+	d.wait(time.Minute)
+	d.press("y", "esc", "n", "esc")
+	if c := d.commands(); len(c) != 0 {
+		t.Fatalf("y and n without a named request did %v", c)
+	}
+	d.press("A", "y")
+	if c := d.commands(); len(c) != 0 {
+		t.Fatalf("y right behind A answered: %v", c)
+	}
+	d.wait(guard)
+	d.press("y")
+	want := []wire.Command{wire.WorkbenchApprove{ID: "ap-000000000001", Approved: true, Digest: new("digest-1"), Key: "key-1"}}
+	if diff := cmp.Diff(want, d.commands()); diff != "" {
+		t.Error(diff)
+	}
+	d.press("y")
+	if c := d.commands(); len(c) != 0 {
+		t.Errorf("a second y answered again: %v", c)
+	}
+}
+
+func TestE9_AChangeOfTheCardsHoldsKeysBack(t *testing.T) {
+	two := asking()
+	two.Approvals = append([]wire.Approval{approval(2, "job-2")}, two.Approvals...)
+	other := asking()
+	other.Approvals[0].Digest = new("another text")
+	for name, change := range map[string]*wire.Snapshot{
+		"one more before it": two, "it is gone": {Approvals: []wire.Approval{approval(3, "job-2")}}, "another text": other,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.list(asking())
+			d.press("A")
+			d.wait(time.Minute)
+			d.list(change)
+			d.wait(guard - time.Millisecond)
+			d.press("n")
+			if c := d.commands(); len(c) != 0 {
+				t.Fatalf("answered at once: %v", c)
+			}
+			d.wait(time.Millisecond)
+			d.press("n")
+			c := d.commands()
+			if len(c) != 1 {
+				t.Fatalf("a card that stood long enough was not answered: %v", c)
+			}
+			named := d.m.Cards.Selected(d.m)
+			if a := c[0].(wire.WorkbenchApprove); a.ID != named.ID || *a.Digest != *named.Digest || a.Approved {
+				t.Errorf("answered %+v, shown was %+v", a, named)
+			}
+		})
+	}
+}
+
+func TestE9_TypedTextIsNoAnswer(t *testing.T) {
+	d := newDesk(t)
+	d.list(asking())
+	d.wait(time.Minute)
+	d.press("s")
+	d.press("type:Any yes")
+	d.wait(time.Minute)
+	d.press("type:Any yes", "esc")
+	if c := d.commands(); len(c) != 0 || d.m.Focus != OnList {
+		t.Fatalf("words typed into a message did %v, focus %d", c, d.m.Focus)
+	}
+	d.press("A")
+	d.wait(time.Minute)
+	d.press("w", "y") // a key that the cards do not know gives the focus back
+	if c := d.commands(); len(c) != 0 {
+		t.Fatalf("a word that begins with A answered: %v", c)
+	}
+	d.press("esc")
+	d.send(Pasted{Text: "Ay\ny\nn"})
+	d.press("A")
+	d.wait(time.Minute)
+	d.send(Pasted{Text: "y"})
+	if c := d.commands(); len(c) != 0 {
+		t.Fatalf("pasted text did %v", c)
+	}
+}
+
+func TestE10_EnterAndSpaceNeverApproveOrDestroy(t *testing.T) {
+	for _, before := range [][]string{{}, {"A"}, {"x"}, {"D"}, {"space", "x"}, {":", "enter"}, {"?", "enter"}, {"enter"}, {"enter", "A"}} {
+		for _, key := range []string{"enter", "space"} {
+			view := asking()
+			view.Jobs = append(view.Jobs, job(3, wire.StateCompleted, "three"))
+			d := newDesk(t)
+			d.list(view)
+			d.wait(time.Minute)
+			d.press(before...)
+			d.wait(time.Minute)
+			d.press(key, key)
+			for _, c := range d.commands() {
+				t.Errorf("%v then %s did %T", before, key, c)
+			}
+		}
+	}
+}
