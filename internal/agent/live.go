@@ -27,6 +27,7 @@ type Live struct {
 	Pending map[uint64]string `json:"pending,omitempty"` // our requests without an answer: number to key
 	Owed    []Debt            `json:"owed,omitempty"`    // answers to requests of the agent that concern no owner
 	Open    []Asked           `json:"open,omitempty"`    // requests of the agent that wait for the owner, in their order
+	Asks    uint32            `json:"asks,omitzero"`     // requests so far
 
 	Turn   uint32 `json:"turn,omitzero"` // the turn in hand, or the last one
 	Active bool   `json:"active,omitzero"`
@@ -44,7 +45,8 @@ type Debt struct {
 
 // Asked is an open request of the agent. Data is what the dialect needs to answer it.
 type Asked struct {
-	Request string          `json:"request"` // the agent's own id of it
+	Request string          `json:"request"` // the agent's own id of it, which it may use again
+	Number  uint32          `json:"number"`  // of the process, from 1
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
@@ -113,7 +115,7 @@ func (s *Live) sent(in Input) []Fact {
 		s.Owed = slices.DeleteFunc(s.Owed, func(d Debt) bool { return d.Key == in.Key })
 	case keyWithdraw:
 		for _, q := range s.Open {
-			if withdrawKey(q.Request) == in.Key {
+			if q.withdrawKey() == in.Key {
 				return s.Closed(q.Request, ClosedCancelled)
 			}
 		}
@@ -191,7 +193,9 @@ func (s *Live) Owe(request string, line []byte) {
 	s.Owed = append(s.Owed, Debt{Key: key, Line: line})
 }
 
-func withdrawKey(request string) string { return keyWithdraw + short(request) }
+func (q Asked) withdrawKey() string {
+	return fmt.Sprintf("%s%d:%s", keyWithdraw, q.Number, short(q.Request))
+}
 
 // short stands for an agent's id in a key, which the shim bounds.
 func short(request string) string {
@@ -208,6 +212,8 @@ func short(request string) string {
 func (s *Live) Ask(q Asked, a Approval) []Fact {
 	facts := append(s.Flush(), s.Closed(q.Request, ClosedVoid)...)
 	a.Request = q.Request
+	s.Asks++
+	q.Number = s.Asks
 	s.Open = append(s.Open, q)
 	return append(facts, s.Stamp(Fact{Kind: FactApprovalAsked, Approval: &a})...)
 }
@@ -350,7 +356,7 @@ func (s *Live) during(w Wishes, n uint64, t Tongue) (Message, bool) {
 			}
 		}
 		for _, q := range s.Open {
-			if m, ok := line(withdrawKey(q.Request), t.Withdraw(q)); ok {
+			if m, ok := line(q.withdrawKey(), t.Withdraw(q)); ok {
 				return m, true
 			}
 		}

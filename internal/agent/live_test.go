@@ -87,11 +87,11 @@ func TestLive_WhatIsSaidAndInWhichOrder(t *testing.T) {
 			ask(s, "a")
 			ask(s, "b")
 			w.Cancel, w.Answers, w.Steers = 3, []Answer{{Key: "answer:2", Request: "a"}}, []Steer{{Key: "steer:1", Turn: 3}}
-		}, toy{}, "cancel:3 cancel|withdraw:a withdraw a|withdraw:b withdraw b"},
+		}, toy{}, "cancel:3 cancel|withdraw:1:a withdraw a|withdraw:2:b withdraw b"},
 		{"requests are withdrawn even while the cancel has to wait", func(s *Live, w *Wishes) {
 			ask(s, "a")
 			w.Cancel = 3
-		}, toy{late: true}, "withdraw:a withdraw a"},
+		}, toy{late: true}, "withdraw:1:a withdraw a"},
 		{"a steer of another turn is not said", func(_ *Live, w *Wishes) {
 			w.Steers = []Steer{{Key: "steer:1", Turn: 2, Text: "old"}, {Key: "steer:2", Turn: 3, Text: "left"}}
 		}, toy{}, "steer:2 steer left"},
@@ -120,6 +120,17 @@ func TestLive_AnIdUsedAgainVoidsTheOldRequest(t *testing.T) {
 	facts := s.Ask(Asked{Request: "1"}, Approval{Summary: "second"})
 	if len(facts) != 2 || facts[0].Kind != FactApprovalClosed || facts[0].Status != ClosedVoid || facts[1].Approval.Summary != "second" {
 		t.Errorf("facts %+v", facts)
+	}
+}
+
+func TestLive_AnIdUsedAgainIsWithdrawnAgain(t *testing.T) {
+	s, w := running(t)
+	w.Cancel = 3
+	for _, want := range []string{"cancel:3 cancel|withdraw:1:1 withdraw 1", "withdraw:2:1 withdraw 1"} {
+		s.Ask(Asked{Request: "1"}, Approval{Summary: "x"})
+		if got := strings.Join(echo(t, s, w, toy{}), "|"); got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
 	}
 }
 

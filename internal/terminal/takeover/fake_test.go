@@ -155,11 +155,11 @@ func adopted(o *Options) { o.Fresh = false }
 func rows(p wire.AttachPage) string {
 	var out []string
 	for _, l := range p.Lines {
-		text := ""
+		var text strings.Builder
 		for _, s := range l.Spans {
-			text += s.Text
+			text.WriteString(s.Text)
 		}
-		out = append(out, fmt.Sprintf("%d:%s", l.Row, strings.TrimRight(text, " ")))
+		out = append(out, fmt.Sprintf("%d:%s", l.Row, strings.TrimRight(text.String(), " ")))
 	}
 	return strings.Join(out, "|")
 }
