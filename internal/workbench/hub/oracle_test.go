@@ -62,6 +62,7 @@ func (w *world) check() {
 		w.fail("the watcher's view: %s", diff)
 	}
 	w.checkAcked()
+	w.checkQuestions(s)
 }
 
 // checkFinal: completed means that the agent said so, and what it said is what is told.
