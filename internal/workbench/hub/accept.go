@@ -190,8 +190,8 @@ func (j *job) cancel(p row.Principal) (note string, err error) {
 	j.touch()
 	j.run.touch() // it takes no further prompts
 	j.accept("cancel", "")
-	j.run.closeAsks(row.ClosedCancelled)
-	j.run.weigh(m.now(), "it is being cancelled")
+	asking{j.run}.closeAsks(row.ClosedCancelled)
+	asking{j.run}.weigh(m.now(), "it is being cancelled")
 	m.after(effect{run: j.run})
 	return fmt.Sprintf("%s is being cancelled.", id), nil
 }

@@ -85,10 +85,13 @@ func (k *asks) unsaved(a *approval) bool {
 	return unsaved || m.inFlight()
 }
 
+// asking is a run as one that asks.
+type asking struct{ *run }
+
 // waiting is the oldest question of a run that waits.
-func (r *run) waiting() (first *approval, n int) {
+func (r asking) waiting() (first *approval, n int) {
 	for _, a := range r.m.asks.rows {
-		if a.run == r && a.row.Waits() {
+		if a.run == r.run && a.row.Waits() {
 			n++
 			if first == nil || a.row.Num < first.row.Num {
 				first = a
@@ -99,12 +102,12 @@ func (r *run) waiting() (first *approval, n int) {
 }
 
 // asked takes a request of a run's agent: it is recorded, and answered at once where the rules or the mode do so.
-func (r *run) asked(j *job, s row.Step) {
+func (r asking) asked(j *job, s row.Step) {
 	m := r.m
 	if s.Asked == nil || m.asks.rows[s.Asked.ID] != nil {
 		return
 	}
-	a := &approval{m: m, run: r, hidden: s.Asked.Hidden}
+	a := &approval{m: m, run: r.run, hidden: s.Asked.Hidden}
 	a.row = r.question(j, s)
 	a.row.Digest = new(row.Digest(&a.row.Approval, a.hidden))
 	_, before := r.waiting()
@@ -131,7 +134,7 @@ func policyOrRule(v rules.Verdict) string {
 }
 
 // question is the row of a request. A job that is gone leaves its run's names.
-func (r *run) question(j *job, s row.Step) row.Approval {
+func (r asking) question(j *job, s row.Step) row.Approval {
 	m, x := r.m, s.Asked
 	m.counters.Approvals++
 	cwd := x.Cwd
@@ -225,13 +228,13 @@ func (a *approval) reopen(r *run) {
 	}
 	a.touch()
 	if r != nil {
-		r.weigh(a.m.now(), "an answer could not be written")
+		asking{r}.weigh(a.m.now(), "an answer could not be written")
 	}
 }
 
 // closed takes the end of a request as the run's fold learnt it.
-func (r *run) closed(s row.Step) {
-	if a := r.m.asks.rows[s.Closed]; a != nil && a.run == r {
+func (r asking) closed(s row.Step) {
+	if a := r.m.asks.rows[s.Closed]; a != nil && a.run == r.run {
 		a.close(s.Status)
 		r.weigh(s.At, "what it asked is answered")
 	}
@@ -255,16 +258,16 @@ func (a *approval) close(status string) {
 }
 
 // closeAsks ends what a run still asks: with its turn, or with its process.
-func (r *run) closeAsks(status string) {
+func (r asking) closeAsks(status string) {
 	for _, a := range r.m.asks.rows {
-		if a.run == r && !a.row.Over() {
+		if a.run == r.run && !a.row.Over() {
 			a.close(status)
 		}
 	}
 }
 
 // weigh lets a run and its job wait for the owner while a question does, and work when none is left.
-func (r *run) weigh(at time.Time, fact string) {
+func (r asking) weigh(at time.Time, fact string) {
 	j := r.current
 	if j == nil || j.row.State.Final() || j.row.State == wire.StateUnknown {
 		return
@@ -345,17 +348,17 @@ func (k *asks) expire() {
 		r := a.run
 		a.decide(decision{by: byDeadline, reason: "nobody answered in time"})
 		if r != nil {
-			r.weigh(m.now(), "its deadline passed")
+			asking{r}.weigh(m.now(), "its deadline passed")
 		}
 	}
 }
 
 // answers are what was decided on requests of a run and is on disk, until the fold shows that the agent was told.
-func (r *run) answers() (out []row.Answer) {
+func (r asking) answers() (out []row.Answer) {
 	m := r.m
 	var ready []*approval
 	for _, a := range m.asks.rows {
-		if a.run == r && a.row.State == wire.ApprovalAnswered && a.answered <= m.committed {
+		if a.run == r.run && a.row.State == wire.ApprovalAnswered && a.answered <= m.committed {
 			ready = append(ready, a)
 		}
 	}

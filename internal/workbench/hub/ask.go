@@ -99,7 +99,7 @@ func (k *asks) answer(a *approval, q AnswerRequest) (string, *Ticket, error) {
 	}
 	for _, r := range asked {
 		if r != nil {
-			r.weigh(m.now(), "it was answered")
+			asking{r}.weigh(m.now(), "it was answered")
 		}
 	}
 	note := answerNote(q, len(all))
@@ -300,7 +300,7 @@ func (k *asks) tighten() {
 		}
 		if v := a.verdict(r.current); v.Decision == wire.DecideDeny {
 			a.decide(decision{by: policyOrRule(v), rule: v.Rule, reason: v.Why})
-			r.weigh(m.now(), "it was denied")
+			asking{r}.weigh(m.now(), "it was denied")
 		}
 	}
 }

@@ -126,8 +126,8 @@ func (r *run) kill(p row.Principal) {
 		j.note(m.now(), "owner", fmt.Sprintf("%s asked through %s to stop %s", orNobody(p.Who), orNobody(p.Way), r.row.Handle))
 		j.touch()
 		j.accept("kill", "")
-		r.closeAsks(row.ClosedCancelled)
-		r.weigh(m.now(), "it is being stopped")
+		asking{r}.closeAsks(row.ClosedCancelled)
+		asking{r}.weigh(m.now(), "it is being stopped")
 		if j.assigned > m.committed && !r.launched {
 			j.withdraw("cancelled before it started")
 		}
@@ -151,7 +151,7 @@ func (r *run) wishes() (w row.Wishes) {
 	m := r.m
 	w.Stop = r.row.Stop && r.stop <= m.committed
 	w.Close, w.Tell = r.closing, inTurn{r}.asksToTell()
-	w.Answers = r.answers()
+	w.Answers = asking{r}.answers()
 	j := r.current
 	if j == nil || j.assigned > m.committed {
 		return w
@@ -224,7 +224,7 @@ func (r *run) seen(l row.Life, fact string) {
 	if r.row.State != wire.StateUnknown {
 		return
 	}
-	first, _ := r.waiting()
+	first, _ := asking{r}.waiting()
 	asks := first != nil
 	e := state.Seen
 	switch {
@@ -244,7 +244,7 @@ func (r *run) seen(l row.Life, fact string) {
 			j.row.Detail = text("is being cancelled")
 		}
 		j.touch()
-		r.weigh(l.At, "the agent asks")
+		asking{r}.weigh(l.At, "the agent asks")
 	}
 }
 
@@ -267,7 +267,7 @@ func (r *run) gone(l row.Life) {
 	if e.detail == "" {
 		e.detail = missing(l)
 	}
-	r.closeAsks(row.ClosedVoid)
+	asking{r}.closeAsks(row.ClosedVoid)
 	j, left := r.current, r.between(l)
 	switch {
 	case left && j != nil && !j.row.Cancelled:

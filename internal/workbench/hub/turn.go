@@ -248,9 +248,9 @@ func (r *run) apply(s row.Step) {
 	case row.StepSteerSent, row.StepSteered, row.StepSteerRefused:
 		inTurn{r}.steered(s)
 	case row.StepApprovalAsked:
-		r.asked(j, s)
+		asking{r}.asked(j, s)
 	case row.StepApprovalClosed:
-		r.closed(s)
+		asking{r}.closed(s)
 	case row.StepTurnEnded:
 		if j == nil || s.End == nil {
 			m.h.o.Log.Warn("end of a turn that does not run", "run", r.row.Handle, "turn", s.Turn)
@@ -327,7 +327,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 	if e.Detail == "" && e.State != wire.StateCompleted {
 		e.Detail = firstLine(e.Error)
 	}
-	r.closeAsks(row.ClosedVoid)
+	asking{r}.closeAsks(row.ClosedVoid)
 	j.usage(e)
 	oneTurn := r.row.Transport == wire.TransportCLI
 	j.end(ending{e.State, e.Class, e.Detail, &row.Result{Reply: e.Reply, Error: e.Error}, oneTurn}, s.At, "agent")
