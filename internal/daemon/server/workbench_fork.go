@@ -34,7 +34,7 @@ func (r follower) workbenchFork(cmd wire.WorkbenchFork) (answer, error) {
 	req := hub.FollowRequest{How: hub.Forking, Key: cmd.Key, Principal: r.principal(), Of: job}
 	if cmd.Agent != nil {
 		req.Agent = *cmd.Agent
-		if err := (intake{r.request}).knownAgent(req.Agent); err != nil {
+		if err := intake(r).knownAgent(req.Agent); err != nil {
 			return answer{}, err
 		}
 	}
@@ -42,7 +42,7 @@ func (r follower) workbenchFork(cmd wire.WorkbenchFork) (answer, error) {
 	if ask == "" {
 		ask = goOn
 	}
-	next, task, err := intake{r.request}.prompt(ask)
+	next, task, err := intake(r).prompt(ask)
 	if err != nil {
 		return answer{}, err
 	}

@@ -36,7 +36,7 @@ func (r follower) workbenchResume(cmd wire.WorkbenchResume) (answer, error) {
 		}
 		req.Same = job.Home == r.HomeID && (thread.Vendor != "" || job.Untouched)
 	}
-	req.Prompt = intake{r.request}.masked(briefed(job, req.Same, prompt))
+	req.Prompt = intake(r).masked(briefed(job, req.Same, prompt))
 	return r.follow(req)
 }
 
@@ -121,5 +121,5 @@ func (r follower) original(job row.Job) (string, error) {
 
 // follow asks for the job and answers once it is on disk.
 func (r follower) follow(req hub.FollowRequest) (answer, error) {
-	return intake{r.request}.accepted(r.Hub.Jobs().Follow(req))
+	return intake(r).accepted(r.Hub.Jobs().Follow(req))
 }

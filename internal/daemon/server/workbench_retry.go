@@ -17,6 +17,6 @@ func (r follower) workbenchRetry(cmd wire.WorkbenchRetry) (answer, error) {
 	}
 	return r.follow(hub.FollowRequest{
 		How: hub.Retrying, Key: cmd.Key, Principal: r.principal(), Of: job, Same: cmd.Same && job.Conversation != nil,
-		Prompt: intake{r.request}.masked(prompt), Task: job.Task,
+		Prompt: intake(r).masked(prompt), Task: job.Task,
 	})
 }

@@ -50,18 +50,18 @@ func TestP10_SteersArriveWholeAndOnce(t *testing.T) {
 			conn, err := client.Dial(l.ctx, l.target(), l.target().Client)
 			l.must(err)
 			defer conn.Close()
-			reply := ""
+			var reply strings.Builder
 			for after := uint64(0); ; {
 				st, err := conn.Call(l.ctx, wire.JobResultCommand{Session: j.Session, Job: id, After: after})
 				l.must(err)
-				reply += *st.JobResult.Reply
+				reply.WriteString(*st.JobResult.Reply)
 				if st.JobResult.Next == nil {
 					break
 				}
 				after = *st.JobResult.Next
 			}
-			if want := "I was told: " + text; reply != want {
-				t.Errorf("it was told %.80q (%d bytes), want %.80q (%d)", reply, len(reply), want, len(want))
+			if want := "I was told: " + text; reply.String() != want {
+				t.Errorf("it was told %.80q (%d bytes), want %.80q (%d)", reply.String(), len(reply.String()), want, len(want))
 			}
 		})
 	}

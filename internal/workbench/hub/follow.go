@@ -167,7 +167,7 @@ func (j chain) takesOver(old *job) {
 	}
 	old.touch()
 	if j.conv == old.conv {
-		queuedJob{j.job}.moveTo(0)
+		queuedJob(j).moveTo(0)
 		j.conv.setPaused("")
 	}
 }

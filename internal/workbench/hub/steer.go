@@ -120,7 +120,7 @@ func (j steer) untaken(why string, unsure bool) {
 	if unsure && j.conv.row.Paused == "" {
 		j.conv.pauseFor(fmt.Sprintf("whether %s reached the turn of %s is not known", j.row.Job.Job, x.Into))
 	}
-	queuedJob{j.job}.enqueue()
+	queuedJob(j).enqueue()
 	j.touch()
 }
 
