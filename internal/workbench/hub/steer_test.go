@@ -271,3 +271,57 @@ func TestSteerable(t *testing.T) {
 		t.Errorf("steered into it: %v", err)
 	}
 }
+
+// TestP5_SteerBesideAnOpenQuestion: the agent takes it though it waits for an answer, and the question stays open.
+func TestP5_SteerBesideAnOpenQuestion(t *testing.T) {
+	b, first, h := steerable(t, newDisk())
+	b.report(h, asks("ap-1", "make test"))
+	a := b.steer(first, wire.SendSteer)
+	if w := b.Runs().Wishes(h); len(w.Steers) != 1 || b.state(first) != wire.StateAwaitingInput {
+		t.Fatalf("wishes %+v while %s", w.Steers, b.state(first))
+	}
+	b.report(h, row.Step{Kind: row.StepSteered, Job: a.Job.Job.Job, Turn: 1})
+	if got, err := b.outcome(a); err != nil || got.Delivery != wire.DeliverySteered {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if b.find("ap-1").State != wire.ApprovalOpen {
+		t.Error("the question was settled by it")
+	}
+}
+
+// TestLateEventsOfACancelledTurn: whatever an agent still says of it, the next turn is its own.
+func TestLateEventsOfACancelledTurn(t *testing.T) {
+	b, first, h := steerable(t, newDisk())
+	b.changed(b.Jobs().Cancel(first.Ref, row.Principal{}))
+	second := b.send(first.Job, "2")
+	b.report(h, ended(1, wire.StateCancelled, ""))
+	b.report(h, row.Step{Kind: row.StepTurnStarted, Turn: 2})
+	b.report(h,
+		row.Step{Kind: row.StepActivity, Turn: 1, Detail: "late"}, row.Step{Kind: row.StepRetry, Turn: 1, Detail: "late", Class: "network"},
+		ended(1, wire.StateCompleted, "late"), row.Step{Kind: row.StepTurnStarted, Turn: 1})
+	if j := b.job(second); j.State != wire.StateWorking || j.Detail != nil || j.Class != nil {
+		t.Fatalf("the next turn is %s: %s", j.State, detail(j))
+	}
+	if s := b.state(first); s != wire.StateCancelled {
+		t.Errorf("the cancelled one is %s", s)
+	}
+	b.report(h, ended(2, wire.StateCompleted, "its own"))
+	if s := b.state(second); s != wire.StateCompleted {
+		t.Errorf("and then %s", s)
+	}
+}
+
+// TestB11_AnotherModelIsSaid: what was asked for stands beside what is used.
+func TestB11_AnotherModelIsSaid(t *testing.T) {
+	b := open(t, newDisk(), nil)
+	q := request("1")
+	q.Model = "b"
+	a := b.startAs(q)
+	h := b.launched().Run.Handle
+	b.report(h, row.Step{Kind: row.StepTurnStarted, Turn: 1}, row.Step{Kind: row.StepOffer, Turn: 1, Model: "a", Detail: "the model b was asked for, and the agent says that it uses a"})
+	m := b.job(a).Models
+	if m == nil || *m.Requested != "b" || *m.Reported != "a" {
+		t.Fatalf("models %+v", m)
+	}
+	has(t, b.job(a).Evidence[len(b.job(a).Evidence)-1].Fact, "the model b was asked for")
+}
