@@ -118,23 +118,13 @@ func (r farewell) ending(end fold.Finish) row.Life {
 	status := r.fold.Status(end)
 	switch {
 	case status != "lost" && end.Exit != nil:
-		return row.Life{Kind: row.LifeEnded, Status: status, Detail: exitSentence(*end.Exit), Unread: r.unread()}
+		return row.Life{Kind: row.LifeEnded, Status: status, Detail: exitSentence(*end.Exit), Given: r.fold.Given()}
 	case status != "lost":
 		return row.Life{Kind: row.LifeEnded, Status: status, Detail: "its agent has ended, and so has its shim, without a last record"}
 	case end.Lost == cutDetail:
 		return row.Life{Kind: row.LifeNotStarted, Class: string(agent.ClassLost), Detail: end.Lost}
 	}
 	return row.Life{Kind: row.LifeLost, Status: status, Class: string(agent.ClassLost), Detail: end.Lost}
-}
-
-// unread is the turn that is wished and whose prompt a live process that has left was never given, as its whole spool
-// proves; 0 for none, and for the turn that the process was started for, which another start would only fail as well.
-func (r farewell) unread() uint32 {
-	w := r.c.Hub.Wishes(r.h)
-	if w.Turn == nil || !r.live() || w.Turn.Number == r.first || r.fold.Given() >= w.Turn.Number {
-		return 0
-	}
-	return w.Turn.Number
 }
 
 func exitSentence(x agent.Exit) string {

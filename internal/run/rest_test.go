@@ -22,14 +22,14 @@ func TestIdleProcessLeaves(t *testing.T) {
 			b.hub.await(t, h, "the end of the turn", func(r *hubRun) bool { return r.end() != nil })
 			b.wish(h, func(w *row.Wishes) { w.Close = true })
 			r := b.hub.await(t, h, "the end", over)
-			if l := r.lastLife(); l.Kind != row.LifeEnded || l.Unread != 0 {
+			if l := r.lastLife(); l.Kind != row.LifeEnded || l.Given != 1 {
 				t.Errorf("%+v", l)
 			}
 		})
 	}
 }
 
-// TestPromptThatAProcessWasNeverGiven: it left between its turns, and says which prompt it never saw.
+// TestPromptThatAProcessWasNeverGiven: it left between its turns, and says which prompt it saw last.
 func TestPromptThatAProcessWasNeverGiven(t *testing.T) {
 	b := newBench(t)
 	h := b.launch("live", "say one\nleave\n")
@@ -39,7 +39,7 @@ func TestPromptThatAProcessWasNeverGiven(t *testing.T) {
 	})
 	touch(t, b.cwd+"/go")
 	r := b.hub.await(t, h, "the end", over)
-	if l := r.lastLife(); l.Unread != 2 && !strings.Contains(b.shown(h), "say two") {
+	if l := r.lastLife(); l.Given != 1 && !strings.Contains(b.shown(h), "say two") {
 		t.Errorf("%+v\n%s", l, b.shown(h))
 	}
 }

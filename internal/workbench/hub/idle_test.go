@@ -93,7 +93,7 @@ func TestPromptForAProcessThatLeft(t *testing.T) {
 	b := open(t, newDisk(), nil)
 	first, h := b.idler()
 	second := b.send(first.Job, "2")
-	b.Runs().Life(h, row.Life{Kind: row.LifeEnded, Status: "exited", Unread: *b.Runs().List()[0].Turn, At: time.Now()})
+	b.Runs().Life(h, row.Life{Kind: row.LifeEnded, Status: "exited", Given: 1, At: time.Now()})
 	o := b.launched()
 	if *o.Run.Job != second.Job.Job.Job || b.Runs().Wishes(o.Run.Handle).Turn.Prompt != "2" {
 		t.Fatalf("order %+v", o.Run)

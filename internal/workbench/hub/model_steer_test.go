@@ -9,14 +9,13 @@ import (
 	"scv/internal/workbench/row"
 )
 
-// unread is the turn that a live process which has left was never given.
-func (w *world) unread(p *process) uint32 {
-	wish := w.b.Runs().Wishes(p.handle)
-	if p.agent != "live" || wish.Turn == nil || p.done == 0 || wish.Turn.Number <= max(p.done, p.turn) {
-		return 0
+// lastGiven is the last turn that a process which has left was given; a wish beyond it goes to another one.
+func (w *world) lastGiven(p *process) uint32 {
+	last := max(p.done, p.turn)
+	if wish := w.b.Runs().Wishes(p.handle); p.agent == "live" && last > 0 && wish.Turn != nil && wish.Turn.Number > last {
+		delete(w.given, wish.Turn.Job)
 	}
-	delete(w.given, wish.Turn.Job)
-	return wish.Turn.Number
+	return last
 }
 
 // steered lets a live agent answer a steer, or take notice of one.

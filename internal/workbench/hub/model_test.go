@@ -157,7 +157,7 @@ func (w *world) tell(p *process) {
 	p.told = len(p.spool)
 	if p.gone && !p.lifed {
 		p.lifed = true
-		w.b.Runs().Life(p.handle, row.Life{Kind: row.LifeEnded, Status: "exited", At: time.Now(), Unread: w.unread(p)})
+		w.b.Runs().Life(p.handle, row.Life{Kind: row.LifeEnded, Status: "exited", At: time.Now(), Given: w.lastGiven(p)})
 	}
 }
 

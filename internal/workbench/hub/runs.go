@@ -289,7 +289,11 @@ func (r *run) between(l row.Life) bool {
 	if r.row.Stop || l.Kind != row.LifeEnded {
 		return false
 	}
-	return r.current == nil && r.row.State == wire.StateIdle || r.current != nil && l.Unread == r.current.row.Turn
+	if r.current == nil {
+		return r.row.State == wire.StateIdle
+	}
+	// The first prompt is not given again: what ended before it could take one would only end again.
+	return l.Given > 0 && l.Given < r.current.row.Turn && r.row.Transport != wire.TransportCLI
 }
 
 func missing(l row.Life) string {

@@ -155,5 +155,5 @@ type Life struct {
 	Detail string // a sentence
 	Class  string
 	Status string // of LifeEnded: "exited", "killed" or "lost"
-	Unread uint32 // of LifeEnded: the turn whose prompt it was never given, as its spool proves; 0 for none
+	Given  uint32 // of LifeEnded: the last turn whose prompt it was given, as its whole spool proves; 0 where it does not
 }
