@@ -7,7 +7,7 @@ RACE   ?= $(shell command -v cc >/dev/null 2>&1 && echo -race)
 COUNT  ?=
 BUILD   = CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build test lint bench golden fuzz-short check clean
+.PHONY: build test lint bench chaos chaos-long soak golden fuzz-short check clean
 
 build: ## one static binary, ./scv
 	$(BUILD) -o scv ./cmd/scv
@@ -18,6 +18,7 @@ test: ## all tests
 lint: ## what must be empty before a change lands
 	$(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	$(GO) vet -tags failpoint ./internal/failpoint ./cmd/scv
 	@out=$$($(TOOL) gofumpt -l cmd internal bench); test -z "$$out" || { echo "not formatted by gofumpt:"; echo "$$out"; exit 1; }
 	@out=$$($(GO) fix -diff ./...); test -z "$$out" || { echo "$$out"; exit 1; }
 	$(TOOL) staticcheck ./...
@@ -27,6 +28,20 @@ lint: ## what must be empty before a change lands
 
 bench: ## the tables of bench/README.md, measured here
 	$(GO) run ./bench
+
+# SEED replays what a failure printed; RUN chooses tests.
+CHAOS = $(GO) test ./internal/testkit/chaos -count=1 -v -run "$(or $(RUN),.)"
+SEED ?= 0
+
+chaos: ## kills, faults and power losses, in minutes
+	$(CHAOS) -timeout 60m -args -seed $(SEED) -long 4 -soak 1m
+
+chaos-long: ## the same, in an hour or two
+	$(CHAOS) -timeout 6h -args -seed $(SEED) -long 25 -soak 10m
+
+soak: RUN = Soak
+soak: ## an hour of fifty runs and clients that misbehave
+	$(CHAOS) -timeout 3h -args -seed $(SEED) -soak 1h
 
 golden: ## writes generated pages and golden files anew
 	$(GO) test ./internal/workbench/state ./internal/wire -update

@@ -84,11 +84,11 @@ func (r farewell) lastItems(end fold.Finish, seq uint64) []fold.Item {
 // wrote no record of it. An agent may end its shim before a word of it is in the spool. After another start of the
 // machine nothing is known: neither record nor word need have come to the disk.
 func (r farewell) untouched(life control.Liveness) bool {
-	if r.launched || life.Spec == nil {
+	if r.launched || life.Spec == nil && life.Life != control.LifeNone {
 		return false
 	}
 	boot, err := proc.BootID()
-	if err != nil || life.Spec.Boot != boot {
+	if err != nil || life.Spec != nil && life.Spec.Boot != boot {
 		return false
 	}
 	_, err = control.ReadShim(r.dir)

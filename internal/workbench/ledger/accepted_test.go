@@ -34,8 +34,8 @@ func FuzzAccepted(f *testing.F) {
 	})
 }
 
-// TestAcceptedBitFlips: any single bit that flips in a line is noticed.
-func TestAcceptedBitFlips(t *testing.T) {
+// TestS9_AcceptedBitFlips: any single bit that flips in a line is noticed.
+func TestS9_AcceptedBitFlips(t *testing.T) {
 	whole, err := acceptedText(row.Accepted{At: time.UnixMilli(5), What: "start", Job: row.Job{Num: 1}, Prompt: "the prompt"})
 	if err != nil {
 		t.Fatal(err)
