@@ -71,7 +71,8 @@ func TestS6_S11_Soak(t *testing.T) {
 	disk, spools := s.disk()
 	t.Logf("| soak of %v | jobs %d | daemons killed %d, shims killed %d | highest of the first and last third: %+v, %+v | disk %d KiB a job |",
 		*soakFlag, len(s.all()), s.daemons, len(s.harmed), first, last, disk/len(s.all())>>10)
-	if last.kib > first.kib*5/4+8<<10 || last.descriptors > first.descriptors+12 || last.threads > first.threads+8 {
+	// Runs and followers come and go, and hold a few descriptors each; what leaks goes beyond that in an hour.
+	if last.kib > first.kib*5/4+8<<10 || last.descriptors > first.descriptors*5/4+64 || last.threads > first.threads+16 {
 		t.Errorf("what the daemon holds grew from %+v to %+v", first, last)
 	}
 	if spools > 0 {

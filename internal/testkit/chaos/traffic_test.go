@@ -143,7 +143,7 @@ func (v *visitor) start(ctx context.Context) error {
 	}
 	open := 0
 	for _, w := range v.wishes {
-		if j := jobOf(view, w.ref); j != nil && !j.State.Final() {
+		if j := jobOf(view, w.ref); j != nil && !j.State.Final() && !paused(j) {
 			open++
 		}
 	}
