@@ -20,6 +20,9 @@ const (
 	fullSpace = 64 << 20
 )
 
+// readOnly is the flag of a file system that cannot be written: ST_RDONLY on Linux, MNT_RDONLY on macOS.
+const readOnly = 1
+
 // modes looks whether folders and files of the home are the owner's alone.
 func modes(_ context.Context, p Patient) (out []Finding) {
 	for name, want := range map[string]fs.FileMode{
@@ -129,7 +132,7 @@ func disk(_ context.Context, p Patient) []Finding {
 	free := uint64(st.Bavail) * uint64(st.Bsize)
 	f := Finding{Check: "disk", Verdict: OK, Text: fmt.Sprintf("%d MiB free", free>>20)}
 	switch {
-	case st.Flags&unix.ST_RDONLY != 0:
+	case st.Flags&readOnly != 0:
 		f.Verdict, f.Text, f.Fix = Problem, "the home's disk is read-only", "mount -o remount,rw its file system"
 	case free < fullSpace:
 		f.Verdict, f.Fix = Problem, "free some space: df -h "+home.Pretty(p.Home.Path())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"scv/internal/run/control"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
 
@@ -93,15 +94,9 @@ func TestS6_RemovedHomeLeavesNothing(t *testing.T) {
 	l := newLab(t)
 	id := l.start("--agent", "demo", "@@say:up|spawn:600|hang")
 	l.says(id, said("up"))
-	pid := l.daemon()
 	l.must(os.RemoveAll(l.home))
-	if !leaves(pid) {
-		t.Error("the daemon goes on in a home that is gone")
-	}
-	for pid, line := range l.processes("") {
-		if !leaves(pid) {
-			t.Errorf("left behind: %d %s", pid, line)
-		}
+	for _, what := range append(census.Left(l.base), census.Left(l.home)...) {
+		t.Errorf("left behind: %s", what)
 	}
 	l.must(os.MkdirAll(l.home, 0o700))
 }

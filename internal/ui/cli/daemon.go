@@ -162,18 +162,29 @@ func (f *service) startDaemon(ctx context.Context, h *home.Home) (*client.Conn, 
 	if err != nil {
 		return nil, fmt.Errorf("read the daemon's log: %w", err)
 	}
-	cmd := exec.Command(f.sys.Exe, "run", "--background")
-	cmd.Dir, cmd.Env, cmd.Stderr = h.Path(), f.daemonEnviron(h), log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the daemon: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, client.ErrSilent)
 	defer cancel()
-	return f.await(ctx, h, ended, before)
+	for {
+		cmd := exec.Command(f.sys.Exe, "run", "--background")
+		cmd.Dir, cmd.Env, cmd.Stderr = h.Path(), f.daemonEnviron(h), log
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			return nil, fmt.Errorf("start the daemon: %w", err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		c, err := f.await(ctx, h, ended, before)
+		if !errors.Is(err, errDying) {
+			return c, err
+		}
+	}
 }
+
+// errDying says that the daemon which had the lock listens nowhere: it was killed and is on its way out.
+var errDying = errors.New("the daemon that holds the lock does not listen")
+
+// dyingPatience is how long the holder of the lock may listen nowhere before another start is tried.
+const dyingPatience = 300 * time.Millisecond
 
 // await asks until the daemon answers. When the process that was started ends because another one has the lock already,
 // that one is waited for; another end is a failure. One that listens and is silent may be busy starting on a machine
@@ -181,6 +192,7 @@ func (f *service) startDaemon(ctx context.Context, h *home.Home) (*client.Conn, 
 func (f *service) await(ctx context.Context, h *home.Home, ended <-chan error, before int64) (*client.Conn, error) {
 	pause := 2 * time.Millisecond
 	failed := false
+	var dying <-chan time.Time
 	for {
 		c, err := f.connect(ctx, h)
 		if err == nil || !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, client.ErrSilent) {
@@ -196,6 +208,11 @@ func (f *service) await(ctx context.Context, h *home.Home, ended <-chan error, b
 			ended = nil
 			e, ok := errors.AsType[*exec.ExitError](err)
 			failed = !ok || e.ExitCode() != exitConflict
+			dying = time.After(dyingPatience)
+		case <-dying:
+			if dying = nil; errors.Is(err, client.ErrNoDaemon) {
+				return nil, errDying
+			}
 		case <-time.After(pause):
 			pause = min(2*pause, 50*time.Millisecond)
 		}
