@@ -34,6 +34,10 @@ func measures() []measure {
 		{"agent's line to a watcher's socket, p50 / p95", "p95 <= 6 ms", lineLatency},
 		{"trivial job, start to final, p50", "<= 40 ms", trivialJob},
 		{"20 clients that never read: RSS more by; other client's snapshot p95", "<= 10 MB", deafClients},
+		{"dashboard, 1,000 recorded, silent terminal: spawn to the first list", "< 200 ms; < 1 s silent", dashPaint},
+		{"dashboard, 1,000 recorded, idle: bytes, voluntary switches; RSS", "0, no wakeups; <= 25 MB", dashIdle},
+		{"dashboard, ten jobs with 30 lines/s of wide text", "<= 10 redraws/s, < 5 kB each at 200x50", dashBusy},
+		{"dashboard, kill -9 of the daemon to the banner", "< 1 s", dashEnd},
 		{"50 shims after a turn's start, average PSS", "<= 1.7 MB", shimMemory},
 	}
 }

@@ -95,6 +95,9 @@ func TestDashboardFromAnEmptyHomeToAResult(t *testing.T) {
 	l := newLab(t)
 	d := l.dashboard(normal())
 	d.shows("No agent is installed", "See it work without one", "[1 All]")
+	if d.Title() != "scv" {
+		t.Errorf("the window's title is %q", d.Title())
+	}
 	d.press("n")
 	d.shows("New job", "agent     demo")
 	d.press("@@say:hello from the agent|sleep:1|say:and good bye\r")

@@ -1,10 +1,9 @@
 //go:build linux
 
-// Package glass gives a program a terminal of its own and looks at it with SCV's emulator: keys in, screens out, every
-// byte counted. It is for tests and measurements.
 package glass
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -38,6 +37,7 @@ type Terminal struct {
 	mu      sync.Mutex
 	see     *screen.Screen
 	bytes   int
+	draws   int
 	raw     []byte
 	changed chan struct{} // closed and made anew with each write of the program
 	read    chan struct{} // closed when nothing will come any more
@@ -96,6 +96,7 @@ func (t *Terminal) take(data []byte) {
 	t.mu.Lock()
 	_, _ = t.see.Write(data)
 	t.bytes += len(data)
+	t.draws += bytes.Count(data, []byte("\x1b[?2026h")) // the library opens each drawing with it
 	t.raw = append(t.raw, data...)
 	t.raw = t.raw[max(0, len(t.raw)-64<<10):]
 	answers := t.see.Answers()
@@ -154,6 +155,13 @@ func (t *Terminal) Bytes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.bytes
+}
+
+// Draws is how often the program drew so far.
+func (t *Terminal) Draws() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.draws
 }
 
 // Raw is the end of what the program wrote, at most 64 KiB.

@@ -166,15 +166,15 @@ func (p *painter) field() {
 
 // sendMode shows the three ways of sending with the chosen one in brackets.
 func sendMode(mode wire.SendMode) string {
-	out := ""
+	var out strings.Builder
 	for _, m := range []wire.SendMode{wire.SendAuto, wire.SendQueue, wire.SendSteer} {
 		if m == mode {
-			out += "[" + string(m) + "] "
+			out.WriteString("[" + string(m) + "] ")
 		} else {
-			out += string(m) + " "
+			out.WriteString(string(m) + " ")
 		}
 	}
-	return out[:len(out)-1]
+	return out.String()[:len(out.String())-1]
 }
 
 // edit draws a text that is typed so that its cursor is seen, and puts the cursor there.
@@ -197,9 +197,7 @@ func (p *painter) edit(e *widget.Editor, r model.Rect) {
 // question is what only y answers with yes.
 func question(p *painter) []canvas.Row {
 	rows := []canvas.Row{{}}
-	for _, r := range canvas.Wrap(canvas.Row{canvas.Text("  ")}, canvas.Strong, p.m.Ask.Text, p.l.Cols) {
-		rows = append(rows, r)
-	}
+	rows = append(rows, canvas.Wrap(canvas.Row{canvas.Text("  ")}, canvas.Strong, p.m.Ask.Text, p.l.Cols)...)
 	return append(rows, canvas.Row{}, canvas.Row{canvas.Text("  y yes   every other key: no")})
 }
 
