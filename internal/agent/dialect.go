@@ -44,6 +44,8 @@ type Kind struct {
 	SignIn    string   // the one command that signs in
 	Install   string   // the one command that installs it
 	New       func(Settings) Dialect
+
+	Env map[string]string // set in the agent's environment by the owner's configuration
 }
 
 // Transport is how an agent is reached, as the wire names it.

@@ -25,7 +25,7 @@ func CommonVariables() []string {
 }
 
 // Environment returns the environment of an agent's process, sorted: of the daemon's only the common variables and
-// those that the kind may inherit, then what the launch sets, then extra, which wins. An owner's own choice of
+// those that the kind may inherit, then what the launch and the owner's configuration set, then extra, which wins. An owner's own choice of
 // variables, as SSH_AUTH_SOCK, comes in by extra. A variable that a prefix lets through is held back when its name
 // ends like a credential's, unless the kind's own list covers it.
 func Environment(environ []string, kind Kind, launch Launch, extra map[string]string) []string {
@@ -41,6 +41,7 @@ func Environment(environ []string, kind Kind, launch Launch, extra map[string]st
 		}
 	}
 	maps.Copy(set, launch.Env)
+	maps.Copy(set, kind.Env)
 	maps.Copy(set, extra)
 	out := make([]string, 0, len(set))
 	for _, name := range slices.Sorted(maps.Keys(set)) {

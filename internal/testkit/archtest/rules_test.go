@@ -72,6 +72,7 @@ func outerRooms() []room {
 	pure := pure()
 	return []room{
 		{"internal/agent/demo/player", []string{"internal/agent/..."}, []string{"os", "os/exec", "net"}, "the demo agent's process side gets its streams"},
+		{"internal/agent/catalog", []string{"internal/agent/...", "internal/agent"}, pure, "the list of agents knows every dialect"},
 		{"internal/agent", []string{"internal/wire", "internal/safe/..."}, pure, "dialects are pure"},
 		{"internal/agent/...", []string{"internal/agent", "internal/wire", "internal/safe/..."}, pure, "a dialect imports no other dialect and does no I/O"},
 		{"internal/home/...", []string{"internal/wire", "internal/home/...", "internal/safe/..."}, []string{"net", "net/http", "os/exec"}, "paths and configuration"},

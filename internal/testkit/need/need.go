@@ -24,7 +24,7 @@ func missing(t testing.TB, reason string) {
 // searched for, so that an ordinary test run starts nobody's own agent.
 func Agent(t testing.TB, name string) string {
 	t.Helper()
-	key := "SCV_REAL_" + strings.ToUpper(name)
+	key := "SCV_REAL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	path := os.Getenv(key)
 	if path == "" {
 		missing(t, "no real "+name+": set "+key+" to its program to run this test")

@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"scv/internal/agent"
-	"scv/internal/testkit/fakemodel"
-	"scv/internal/testkit/need"
-	"scv/internal/testkit/proxy"
+	"scv/internal/agent/catalog"
+	"scv/internal/testkit/realagent"
 	"scv/internal/wire"
 )
 
@@ -58,7 +57,7 @@ func TestTrial_AnACPAgentUnderDaemonsThatDie(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), marker+"="+file, "GORACE=atexit_sleep_ms=0")
 	o := &owner{turns: turns(func(n string) string { return "prompt " + n }, "/w"), approve: decisions}
-	log := run(t, command, newACP, o)
+	log := run(t, command, catalog.ACP("fake", "fake").New, o)
 	if got, want := states(log), []wire.AgentState{wire.StateCompleted, wire.StateCompleted, wire.StateCancelled}; !slices.Equal(got, want) {
 		t.Errorf("the turns ended %v, want %v", got, want)
 	}
@@ -70,36 +69,46 @@ func TestTrial_AnACPAgentUnderDaemonsThatDie(t *testing.T) {
 	}
 }
 
-// TestTrial_GeminiUnderDaemonsThatDie does the same with the real gemini.
-func TestTrial_GeminiUnderDaemonsThatDie(t *testing.T) {
-	path := need.Agent(t, "gemini")
-	model, gate, dir := fakemodel.Start(t), proxy.Start(t), t.TempDir()
-	settings := `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"privacy":{"usageStatisticsEnabled":false},
-		"general":{"enableAutoUpdate":false,"sessionRetention":{"enabled":false}}}`
-	for _, sub := range []string{"home/.gemini", "work", "tmp"} {
-		if err := os.MkdirAll(dir+"/"+sub, 0o700); err != nil {
-			t.Fatal(err)
-		}
+// TestTrial_ACPAgentsUnderDaemonsThatDie does the same with the real agents that speak the protocol.
+func TestTrial_ACPAgentsUnderDaemonsThatDie(t *testing.T) {
+	shell := func(n string) string { return "@@shell:echo ran >> ran-" + n + "|say:answer " + n }
+	escalated := func(n string) string {
+		return `@@tool:exec_command:{"cmd":"echo ran >> ran-` + n + `","sandbox_permissions":"require_escalated","justification":"to see"}|say:answer ` + n
 	}
-	if err := os.WriteFile(dir+"/home/.gemini/settings.json", []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), path, "--acp", "-m", "gemini-2.5-flash")
-	command.Dir = dir + "/work"
-	command.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir + "/home", "TMPDIR=" + dir + "/tmp", "GEMINI_API_KEY=any",
-		"GOOGLE_GEMINI_BASE_URL=" + model.URL, "HTTPS_PROXY=" + gate.URL, "HTTP_PROXY=" + gate.URL, "NO_PROXY=127.0.0.1,localhost",
-	}
-	prompt := func(n string) string { return "@@shell:echo ran >> ran-" + n + "|say:answer " + n }
-	o := &owner{turns: turns(prompt, dir+"/work"), approve: decisions}
-	log := run(t, command, newACP, o)
-	if got, want := states(log), []wire.AgentState{wire.StateCompleted, wire.StateCompleted, wire.StateCancelled}; !slices.Equal(got, want) {
-		t.Errorf("the turns ended %v, want %v", got, want)
-	}
-	if one, two, three := lines(dir+"/work/ran-1"), lines(dir+"/work/ran-2"), lines(dir+"/work/ran-3"); one != 1 || two+three != 0 {
-		t.Errorf("the commands ran %d, %d and %d times, want 1, 0, 0", one, two, three)
-	}
-	if dials := gate.Dials(); len(dials) > 0 {
-		t.Errorf("gemini dialled %q", dials)
+	for _, c := range []struct {
+		name   string
+		start  func(testing.TB, realagent.Options) *realagent.Agent
+		prompt func(n string) string
+		denied wire.AgentState
+		model  string
+	}{
+		{"gemini", realagent.Gemini, shell, wire.StateCompleted, "gemini-2.5-flash"},
+		{"opencode", realagent.Opencode, shell, wire.StateCompleted, ""},
+		{"codex-acp", realagent.CodexACP, escalated, wire.StateCancelled, ""},
+		{"claude-agent-acp", realagent.ClaudeACP, shell, wire.StateCompleted, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := c.start(t, realagent.Options{})
+			o := &owner{turns: turns(c.prompt, a.Dir+"/work"), approve: decisions}
+			for i := range o.turns {
+				o.turns[i].Mode, o.turns[i].RunDir = agent.ModeAlways, a.Dir+"/run"
+			}
+			launch, err := a.Kind.New(agent.Settings{Command: a.Path, Model: c.model}).Plan(o.turns[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			command := exec.CommandContext(t.Context(), launch.Argv[0], launch.Argv[1:]...)
+			command.Env, command.Dir = agent.Environment(a.Env, a.Kind, launch, nil), a.Dir+"/work"
+			log := run(t, command, a.Kind.New, o)
+			if got, want := states(log), []wire.AgentState{wire.StateCompleted, c.denied, wire.StateCancelled}; !slices.Equal(got, want) {
+				t.Errorf("the turns ended %v, want %v", got, want)
+			}
+			if one, two, three := lines(a.Dir+"/work/ran-1"), lines(a.Dir+"/work/ran-2"), lines(a.Dir+"/work/ran-3"); one != 1 || two+three != 0 {
+				t.Errorf("the commands ran %d, %d and %d times, want 1, 0, 0", one, two, three)
+			}
+			if asked, closed := count(log, agent.FactApprovalAsked), count(log, agent.FactApprovalClosed); asked != 3 || closed != 3 {
+				t.Errorf("%d questions, %d closed", asked, closed)
+			}
+		})
 	}
 }
