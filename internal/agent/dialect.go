@@ -202,6 +202,7 @@ type Fact struct {
 type Offer struct {
 	Version string   `json:"version,omitempty"`
 	Models  []Choice `json:"models,omitempty"`
+	Whole   bool     `json:"whole,omitzero"` // Models is all of them: no other is taken
 	Modes   []Choice `json:"modes,omitempty"`
 	Efforts []Choice `json:"efforts,omitempty"`
 	SignIn  string   `json:"sign_in,omitempty"` // a sentence on who is signed in, or that nobody is

@@ -72,6 +72,9 @@ func (c *Conn) offers(cmd wire.Command) error {
 		if cmd.Mode != nil {
 			need, what = wire.FeatureMode, "permission modes of jobs"
 		}
+		if cmd.Transport != nil && (need == "" || c.Has(need)) {
+			need, what = wire.FeatureTransport, "the choice of a transport"
+		}
 	case wire.JobResultCommand:
 		if cmd.After > 0 {
 			need, what = wire.FeatureResultPage, "pages of a reply"

@@ -52,14 +52,14 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	port := &hubPort{}
 	var abandoned atomic.Bool
 	launcher := run.New(ctx, run.Config{
-		Home: opt.Home, Hub: port, Saved: port.saved, Kinds: kinds.find, Mask: mask,
+		Home: opt.Home, Hub: port, Saved: port.saved, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
 		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
 		Version: opt.Version, Log: log, Now: opt.Now, Abandoned: abandoned.Load,
 	})
 	ended := make(chan struct{}, 1)
 	h := hub.New(hub.Options{
 		Journal: journal{archive: store, ended: ended}, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config), Now: opt.Now,
-		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, Live: kinds.live, Transport: kinds.transport,
+		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, Transport: kinds.transport,
 		ApprovalWait: opt.Config.Approvals.Wait,
 	})
 	port.hub.Store(h)
@@ -67,7 +67,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		store: store, hub: h, abandoned: &abandoned, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
 		served: server.Workbench{
 			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
-			Agents: kinds.names(), Mode: kinds.workspaceMode, Problems: problems(opt.Config, loaded.Lost, more),
+			Agents: kinds.names(), Mode: kinds.workspaceMode, Fits: kinds.fits, Problems: problems(opt.Config, loaded.Lost, more),
 		},
 	}
 	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"log/slog"
 	"maps"
 	"os/exec"
 	"slices"
@@ -9,11 +10,10 @@ import (
 	"time"
 
 	"scv/internal/agent"
-	"scv/internal/agent/claude"
-	"scv/internal/agent/codex"
-	"scv/internal/agent/demo"
+	"scv/internal/agent/catalog"
 	"scv/internal/home"
 	"scv/internal/home/config"
+	"scv/internal/home/offer"
 	"scv/internal/safe/redact"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
@@ -26,31 +26,114 @@ type kinds struct {
 	known  map[string]known
 }
 
+// known is an agent with the owner's settings, by transport. Words are the wire's: acp for a live one, cli.
 type known struct {
+	by     map[string]choice
+	prefer string // the transport of a job that asks for none
+}
+
+type choice struct {
 	kind     agent.Kind
 	settings agent.Settings
 }
 
 func newKinds(opt Options) *kinds {
 	k := &kinds{home: opt.Home, config: opt.Config, known: make(map[string]known)}
-	for _, kind := range []agent.Kind{codex.Kind(), claude.Kind(), demo.Kind(), demo.LiveKind()} {
-		own := opt.Config.Agent(kind.Name)
-		kind.Pass = slices.Concat(kind.Pass, own.EnvPass)
-		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort}
-		if settings.OwnCommand {
-			settings.Args = own.CommandLine("", "")
+	for _, entry := range catalog.Builtin() {
+		k.add(opt, entry)
+	}
+	for _, name := range opt.Config.OwnAgents() {
+		own := opt.Config.Agent(name)
+		if own.Transport == config.TransportACP {
+			k.add(opt, catalog.Entry{Live: new(catalog.ACP(name, own.Command))})
+		} else {
+			k.add(opt, catalog.Entry{CLI: new(catalog.Plain(name, own.Command, own.Stdin))})
 		}
-		if kind.Command == "scv" && !settings.OwnCommand {
-			settings.Command = opt.Exe // the dialect adds the argument by which main knows the demo agent
-		}
-		k.known[kind.Name] = known{kind: kind, settings: settings}
 	}
 	return k
 }
 
-func (k *kinds) find(name string) (agent.Kind, agent.Settings, bool) {
+// add puts an agent in with the owner's settings. His own command takes the prompt as its last argument, as upstream's
+// does, so it is used live only when he says so.
+func (k *kinds) add(opt Options, entry catalog.Entry) {
+	own := opt.Config.Agent(entry.Name())
+	a := known{by: make(map[string]choice)}
+	for _, kind := range []*agent.Kind{entry.CLI, entry.Live} {
+		if kind == nil {
+			continue
+		}
+		kind.Pass, kind.Env = slices.Concat(kind.Pass, own.EnvPass), own.Env
+		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort}
+		if live := kind.Transport != agent.TransportCLI; settings.OwnCommand {
+			line := own
+			if live {
+				line.PromptArgs = nil
+			}
+			settings.Args = line.CommandLine("", "")
+		}
+		if kind.Command == "scv" && !settings.OwnCommand {
+			settings.Command = opt.Exe // the dialect adds the argument by which main knows the demo agent
+		}
+		a.by[string(kind.Transport)] = choice{*kind, settings}
+		a.prefer = string(kind.Transport)
+	}
+	if _, cli := a.by[wire.TransportCLI]; cli && (own.Transport == config.TransportCLI || own.Command != "" && own.Transport != config.TransportLive) {
+		a.prefer = wire.TransportCLI
+	}
+	k.known[entry.Name()] = a
+}
+
+// find returns an agent over the transport that a run's row names; empty for the one that a new job would get.
+func (k *kinds) find(name, transport string) (agent.Kind, agent.Settings, bool) {
 	a, ok := k.known[name]
-	return a.kind, a.settings, ok
+	if transport == "" {
+		transport = a.prefer
+	}
+	c, is := a.by[transport]
+	return c.kind, c.settings, ok && is
+}
+
+// transport is the word for a new run's transport. Forced is what its conversation asks for: live, cli or nothing. What an
+// agent does not have is not forced on it: fits has refused such a job, and a conversation may outlive the settings.
+func (k *kinds) transport(name, forced string) string {
+	a := k.known[name]
+	if forced == wire.TransportLive {
+		forced = wire.TransportACP
+	}
+	if _, ok := a.by[forced]; ok {
+		return forced
+	}
+	return a.prefer
+}
+
+// fits refuses a job that its agent is known not to be able to serve: over this transport, or with this model.
+func (k *kinds) fits(name, forced, model string) error {
+	a, ok := k.known[name]
+	if !ok {
+		return nil
+	}
+	transport := k.transport(name, forced)
+	if want := strings.Replace(forced, wire.TransportLive, wire.TransportACP, 1); want != "" && want != transport {
+		return wire.Refuse(wire.ReasonUnavailable, "leave --transport out", "%s cannot be started %s", name,
+			map[string]string{wire.TransportACP: "as a live process", wire.TransportCLI: "with one process per turn"}[want])
+	}
+	if own := a.by[transport].settings.OwnCommand && transport == wire.TransportCLI; model == "" || own || !k.config.CheckModels {
+		return nil
+	}
+	said, err := offer.Read(k.home, name)
+	if err != nil {
+		return nil // it is not known what it offers
+	}
+	return said.Fits(name, model)
+}
+
+// offered keeps what an agent says that it can do, for completion and for fits.
+func (k *kinds) offered(log *slog.Logger) func(name string, o wire.AgentOffer) {
+	return func(name string, o wire.AgentOffer) {
+		if err := offer.Write(k.home, name, o); err != nil {
+			log.Warn("what an agent offers was not kept", "agent", name, "error", err)
+		}
+	}
 }
 
 func (k *kinds) names() []string { return slices.Sorted(maps.Keys(k.known)) }
@@ -76,11 +159,6 @@ func sentences(err error) string {
 	}
 	return strings.Join(out, " ")
 }
-
-// live reports whether one process of an agent serves several turns.
-func (k *kinds) live(name string) bool { return k.known[name].kind.Transport != agent.TransportCLI }
-
-func (k *kinds) transport(name string) string { return string(k.known[name].kind.Transport) }
 
 func limits(c *config.Config) hub.Limits {
 	return hub.Limits{
@@ -129,9 +207,10 @@ func secretName(name string) bool {
 // An AgentInfo is an agent as a list of agents shows it.
 type AgentInfo struct {
 	Name      string
-	Command   string // as configured or the agent's own
-	Path      string // where it was found; empty when it was not
-	Transport string
+	Command   string   // as configured or the agent's own
+	Path      string   // where it was found; empty when it was not
+	Transport string   // chosen for a job that asks for none, as Run.Transport names it
+	Can       []string // transports that a job may ask for: live, cli
 	Mode      string
 	Model     string
 	SignIn    string   // the one command that signs in
@@ -145,9 +224,9 @@ func Agents(opt Options) []AgentInfo {
 	k := newKinds(opt)
 	var out []AgentInfo
 	for _, name := range k.names() {
-		kind, settings, _ := k.find(name)
+		kind, settings, _ := k.find(name, "")
 		info := AgentInfo{
-			Name: name, Command: settings.Program(kind.Command), Transport: string(kind.Transport), Mode: k.mode(name),
+			Name: name, Command: settings.Program(kind.Command), Transport: string(kind.Transport), Can: k.can(name), Mode: k.mode(name),
 			Model: settings.Model, SignIn: kind.SignIn, Install: kind.Install, Passed: slices.Concat(agent.CommonVariables(), kind.Pass),
 		}
 		path, err := exec.LookPath(info.Command)
@@ -160,6 +239,17 @@ func Agents(opt Options) []AgentInfo {
 			info.Problem = plain(err)
 		}
 		out = append(out, info)
+	}
+	return out
+}
+
+// can lists the words by which a job may ask for a transport.
+func (k *kinds) can(name string) []string {
+	var out []string
+	for _, word := range []string{wire.TransportLive, wire.TransportCLI} {
+		if k.fits(name, word, "") == nil {
+			out = append(out, word)
+		}
 	}
 	return out
 }

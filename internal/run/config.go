@@ -33,8 +33,11 @@ type Config struct {
 	Home *home.Home
 	Hub  HubPort
 	// Saved waits until all that was reported of a run is on disk. Only then may its spool go.
-	Saved    func(ctx context.Context, h wire.RunHandle) error
-	Kinds    func(name string) (agent.Kind, agent.Settings, bool)
+	Saved func(ctx context.Context, h wire.RunHandle) error
+	// Kinds returns the agent of a name over the transport that its run's row names; empty for the one that is chosen.
+	Kinds func(name, transport string) (agent.Kind, agent.Settings, bool)
+	// Offered takes what an agent said that it can do, masked. It may be nil, must not block long, and may hear it again.
+	Offered  func(agent string, o wire.AgentOffer)
 	Mask     func() *redact.Masker
 	Original func(job wire.JobID) (string, error) // the unmasked prompt of a job whose wish is Private
 	Notify   *runlog.Notifier

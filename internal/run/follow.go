@@ -98,6 +98,12 @@ func (r *run) gather(s row.Step) {
 	if !r.o.Run.Pos.Less(s.Pos) {
 		return // the hub had it stored when this daemon started
 	}
+	if s.Offer != nil {
+		if r.c.Offered != nil {
+			r.c.Offered(r.kind.Name, *s.Offer)
+		}
+		s.Offer = nil
+	}
 	if s.Kind != row.StepActivity && s.Kind != row.StepRetry {
 		r.keep(s)
 	}

@@ -195,7 +195,7 @@ func config(h *home.Home, hub HubPort, hook func(where string)) Config {
 	}
 	return Config{
 		Home: h, Hub: hub,
-		Kinds: func(name string) (agent.Kind, agent.Settings, bool) {
+		Kinds: func(name, _ string) (agent.Kind, agent.Settings, bool) {
 			k := agent.Kind{Name: name, Transport: agent.TransportCLI, Version: 1}
 			if name == "live" {
 				k.Transport = agent.TransportACP

@@ -156,7 +156,7 @@ func (r *run) follow(ctx context.Context) error {
 // prepare finds out what the order speaks of.
 func (r *run) prepare() error {
 	var ok bool
-	if r.kind, r.set, ok = r.c.Kinds(r.o.Run.Agent); !ok {
+	if r.kind, r.set, ok = r.c.Kinds(r.o.Run.Agent, r.o.Run.Transport); !ok {
 		return wire.Refuse(wire.ReasonNotFound, "scv agents list", "There is no agent %q any more.", r.o.Run.Agent)
 	}
 	if r.o.Run.Turn != nil {

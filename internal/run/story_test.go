@@ -125,7 +125,7 @@ func (s *story) straight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	kind, settings, _ := config(nil, nil, nil).Kinds(s.Kind)
+	kind, settings, _ := config(nil, nil, nil).Kinds(s.Kind, "")
 	f := fold.New(fold.Options{
 		Kind: kind, Dialect: kind.New(settings), Mask: config(nil, nil, nil).Mask(), Run: s.Handle, Cwd: s.Cwd, First: 1,
 		Prompt: func(turn uint32) fold.Prompt {

@@ -106,6 +106,8 @@ const (
 	FeatureJobsPage = "jobs_page"
 	// FeatureStop: the action daemon_stop.
 	FeatureStop = "stop"
+	// FeatureTransport: transport of workbench_start.
+	FeatureTransport = "transport"
 	// FeatureRestart: the action daemon_restart.
 	FeatureRestart = "restart"
 	// FeatureMode: mode of workbench_start.

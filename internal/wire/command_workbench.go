@@ -53,7 +53,13 @@ type WorkbenchStart struct {
 	// Mode is the permission mode (ours); absent: as configured.
 	Mode *PermissionMode `json:"mode,omitzero" need:"O"`
 	Key  string          `json:"key,omitempty" need:"K"` // ours
+	// Transport is TransportLive or TransportCLI (ours); absent: as configured. The conversation keeps it.
+	Transport *string `json:"transport,omitzero" need:"O"`
 }
+
+// TransportLive asks for one process that serves several turns, whatever its protocol (ours); such a run's transport is
+// then TransportACP.
+const TransportLive = "live"
 
 // WorkbenchSend hands a further prompt to a conversation.
 type WorkbenchSend struct {

@@ -23,10 +23,10 @@ const protocolVersion = 1
 
 // A Profile is what is known of one agent beside the protocol. The zero Profile serves any agent.
 type Profile struct {
-	Args  []string                      // after the owner's own
-	Model func(model string) []string   // how its command line takes a model; nil when only the session does
+	Args  []string                        // after the owner's own
+	Model func(model string) []string     // how its command line takes a model; nil when only the session does
 	Start func(t agent.Turn) agent.Launch // what its process needs besides: Env, Files and Note are taken
-	Noise []string                      // beginnings of agent text that are no words of the model
+	Noise []string                        // beginnings of agent text that are no words of the model
 }
 
 // Kind completes what is known of an agent by its profile.
@@ -54,7 +54,7 @@ type state struct {
 	Tools    map[string]tool   `json:"tools,omitempty"`   // open tool calls of the turn, by id
 	Past     []string          `json:"past,omitempty"`    // ids of tool calls that the last turn left open
 	Plan     string            `json:"plan,omitempty"`    // the step last told
-	Steers   map[string]steer  `json:"steers,omitempty"`  // without an answer yet, by key
+	Steers   map[string]uint32 `json:"steers,omitempty"`  // without an answer yet: key to turn
 	Used     agent.Usage       `json:"used,omitzero"`     // of the turn, as far as told
 	Message  string            `json:"message,omitempty"` // the agent's id of the message in hand
 	Idle     string            `json:"idle,omitempty"`    // what was said between turns and is not logged yet
@@ -72,11 +72,6 @@ type abilities struct {
 	Resume  bool     `json:"resume,omitzero"`
 	Steer   bool     `json:"steer,omitzero"`
 	Auth    []string `json:"auth,omitempty"` // names of its ways to sign in
-}
-
-type steer struct {
-	Turn uint32 `json:"turn"`
-	Text string `json:"text"` // bounded
 }
 
 // Plan builds the command line; the prompt goes by the protocol.
@@ -99,7 +94,7 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 
 // Feed takes one input.
 func (d *dialect) Feed(in agent.Input) []agent.Fact {
-	facts := d.idle(in)
+	facts := append(d.idle(in), d.ready(in)...)
 	common, done := d.state.Feed(d.kind, in)
 	facts = append(facts, common...)
 	switch {
@@ -136,9 +131,6 @@ func (d *dialect) Restore(data json.RawMessage) error {
 
 // sent folds a message of ours that came back.
 func (d *dialect) sent(in agent.Input) []agent.Fact {
-	if in.Key == readyKey {
-		return d.state.Hello()
-	}
 	m, ok := agent.ReadRPC(in.Line)
 	if !ok {
 		return nil
@@ -152,9 +144,6 @@ func (d *dialect) sent(in agent.Input) []agent.Fact {
 		ModelID   string `json:"modelId"`
 		ConfigID  string `json:"configId"`
 		Value     string `json:"value"`
-		Prompt    []struct {
-			Text string `json:"text"`
-		} `json:"prompt"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // an answer has none
 	switch m.Method {
@@ -169,21 +158,14 @@ func (d *dialect) sent(in agent.Input) []agent.Fact {
 		d.begin()
 	case "_session/steering":
 		if d.state.Steers == nil {
-			d.state.Steers = make(map[string]steer)
+			d.state.Steers = make(map[string]uint32)
 		}
-		text := ""
-		if len(p.Prompt) > 0 {
-			text, _ = agent.Bound(p.Prompt[0].Text, maxSteer)
-		}
-		d.state.Steers[in.Key] = steer{Turn: d.state.Turn, Text: text}
+		d.state.Steers[in.Key] = d.state.Turn
 	case "":
 		return d.answered(in.Key, m)
 	}
 	return nil
 }
-
-// maxSteer bounds in bytes what is kept of a steer for the log.
-const maxSteer = 8 << 10
 
 // begin forgets what belongs to the turn before.
 func (d *dialect) begin() {
@@ -238,6 +220,14 @@ func (d *dialect) once(kind, text string) []agent.Fact {
 	kept, _ := agent.Bound(kind, 80)
 	d.state.Noted = append(d.state.Noted, kept)
 	return []agent.Fact{{Kind: agent.FactNote, Text: d.kind + ": " + text}}
+}
+
+// ready ends the handshake when the first prompt came back: all before it is in force by then.
+func (d *dialect) ready(in agent.Input) []agent.Fact {
+	if d.state.Ready || in.Kind != agent.InputSent || !strings.HasPrefix(in.Key, "turn:") {
+		return nil
+	}
+	return append(d.state.Hello(), d.offer())
 }
 
 // idle logs what was said between turns, once it is known to be whole.

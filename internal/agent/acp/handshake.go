@@ -11,11 +11,10 @@ import (
 	"scv/internal/wire"
 )
 
-// Keys of the handshake. The last message has no bytes: when it comes back, all settings are in force.
+// Keys of the handshake. The prompt that follows it ends it.
 const (
 	greetKey   = "hello:greet"
 	sessionKey = "hello:session"
-	readyKey   = "hello:ready"
 )
 
 // keySet begins the keys of settings that a later turn changes.
@@ -53,7 +52,10 @@ func (t tongue) Handshake(w agent.Wishes, n uint64) (agent.Message, bool) {
 	if g, ok := t.due(*w.Turn); ok {
 		return agent.Message{Key: agent.HelloKey(g.key(*w.Turn)), Bytes: t.setting(g, n)}, true
 	}
-	return agent.Message{Key: readyKey}, true
+	if w.Cancel == w.Turn.Number {
+		return agent.Message{}, false
+	}
+	return agent.Message{Key: w.Turn.Key, Bytes: t.Prompt(*w.Turn, n)}, true
 }
 
 // adjust puts the settings of a later turn in force before its prompt; wait is set while an answer is awaited.
@@ -201,7 +203,7 @@ func (d *dialect) opened(m agent.RPC) []agent.Fact {
 		return d.forsake(agent.Outcome{State: wire.StateFailed, Class: agent.ClassAgent, Detail: detail, Error: detail})
 	}
 	d.state.Menu.read(r.offers)
-	facts := append(d.state.Named(r.SessionID), d.offer())
+	facts := d.state.Named(r.SessionID)
 	if d.state.Menu.Mode.Method == "" && d.profile.Start == nil {
 		facts = append(facts, d.once("modes", "it offers no permission modes: what it asks for is decided by the job's mode, what it does unasked is not")...)
 	}
@@ -220,7 +222,10 @@ func (d *dialect) settled(key string, m agent.RPC) []agent.Fact {
 		if json.Unmarshal(m.Result, &r) == nil && len(r.Options) > 0 {
 			d.state.Menu.read(r.offers)
 		}
-		return []agent.Fact{{Kind: agent.FactActivity}}
+		if !d.state.Ready {
+			return []agent.Fact{{Kind: agent.FactActivity}} // told with the rest
+		}
+		return []agent.Fact{d.offer()}
 	}
 	said := agent.Shorten(m.Error.Message, agent.MaxDetail)
 	if setting == setEffort || setting == setMode && strings.HasSuffix(key, ":"+string(agent.ModeAuto)) {
@@ -259,7 +264,7 @@ func (d *dialect) signedIn(params json.RawMessage) []agent.Fact {
 		parts = []string{p.Status.Kind}
 	}
 	d.state.SignIn = agent.Shorten(strings.Join(parts, ", "), agent.MaxSubject)
-	if d.state.Session == "" {
+	if !d.state.Ready {
 		return nil // told with the rest
 	}
 	return []agent.Fact{d.offer()}

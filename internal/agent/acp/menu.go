@@ -225,6 +225,8 @@ func (d *dialect) offer() agent.Fact {
 	s := &d.state
 	return agent.Fact{Kind: agent.FactOffer, Offer: &agent.Offer{
 		Version: strings.TrimSpace(s.Can.Name + " " + s.Can.Version), SignIn: s.SignIn, Steer: s.Can.Steer,
+		// Where the command line takes a model, it takes others too.
+		Whole:  d.profile.Model == nil && len(s.Menu.Model.Choices) < maxChoices,
 		Models: s.Menu.Model.shown(), Modes: s.Menu.Mode.shown(), Efforts: s.Menu.Effort.shown(),
 	}}
 }

@@ -27,7 +27,7 @@ type peer struct {
 	steer bool
 	after wire.AgentState // a turn in which the owner said no
 	model string
-	dials bool            // it looks things up that nobody can switch off (agents.md 14.1)
+	dials bool // it looks things up that nobody can switch off (agents.md 14.1)
 }
 
 func peers() []peer {
@@ -68,7 +68,9 @@ func TestC14C15C16_ATalkWithEachRealAgent(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			a := p.start(t, realagent.Options{})
-			turn := func(prompt string) realagent.Turn { return realagent.Turn{Prompt: prompt, Mode: agent.ModeAlways, Model: p.model} }
+			turn := func(prompt string) realagent.Turn {
+				return realagent.Turn{Prompt: prompt, Mode: agent.ModeAlways, Model: p.model}
+			}
 			recording := a.Talk(t, realagent.Talk{
 				Turns: []realagent.Turn{
 					turn("@@" + p.shell("echo ran >> ran-1") + "|say:first answer"),

@@ -85,13 +85,13 @@ func isAnswer(key string) bool { return len(key) > 7 && key[:7] == "answer:" }
 
 // steered reads what became of a steer.
 func (d *dialect) steered(key string, m agent.RPC) []agent.Fact {
-	s, ok := d.state.Steers[key]
+	turn, ok := d.state.Steers[key]
 	delete(d.state.Steers, key)
 	if !ok {
 		return nil
 	}
 	refused := func(why string) []agent.Fact {
-		return []agent.Fact{{Kind: agent.FactSteerRefused, Turn: s.Turn, Key: key, Text: why}}
+		return []agent.Fact{{Kind: agent.FactSteerRefused, Turn: turn, Key: key, Text: why}}
 	}
 	if m.Error != nil {
 		return refused(d.kind + " refused it: " + agent.Shorten(m.Error.Message, agent.MaxDetail))
@@ -106,7 +106,7 @@ func (d *dialect) steered(key string, m agent.RPC) []agent.Fact {
 	}
 	switch {
 	case r.Outcome == "injected" || r.Outcome == "" && (r.Accepted == nil || *r.Accepted):
-		return []agent.Fact{{Kind: agent.FactSteered, Turn: s.Turn, Key: key, Text: s.Text}}
+		return []agent.Fact{{Kind: agent.FactSteered, Turn: turn, Key: key}}
 	case r.Outcome == "promptRequired":
 		return refused("its turn was over when it arrived")
 	case r.Outcome == "startedNewTurn":
@@ -125,7 +125,7 @@ func (d *dialect) unsteered() []agent.Fact {
 	var facts []agent.Fact
 	for _, key := range sortedKeys(d.state.Steers) {
 		facts = append(facts, agent.Fact{
-			Kind: agent.FactSteerRefused, Turn: d.state.Steers[key].Turn, Key: key, Text: d.kind + " ended before it took it",
+			Kind: agent.FactSteerRefused, Turn: d.state.Steers[key], Key: key, Text: d.kind + " ended before it took it",
 		})
 	}
 	d.state.Steers = nil

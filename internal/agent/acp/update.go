@@ -150,7 +150,7 @@ func (d *dialect) other(u *update) []agent.Fact {
 		if s.Ready && s.Menu.Mode.Used != was {
 			return append(d.modeChanged(s.Menu.Mode.Used), d.offer())
 		}
-		if s.Session != "" {
+		if s.Ready {
 			return []agent.Fact{d.offer()}
 		}
 		return nil

@@ -35,6 +35,7 @@ func Builtin() []Entry {
 		{CLI: new(claude.Kind())},
 		{CLI: new(codex.Kind())},
 		{CLI: new(demo.Kind())},
+		{Live: new(demo.LiveKind())},
 		{Live: new(Gemini()), CLI: new(gemini.Kind())},
 		{Live: new(Opencode()), CLI: new(opencode.Kind())},
 	}

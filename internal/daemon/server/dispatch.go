@@ -15,7 +15,7 @@ func features() []string {
 	return []string{
 		wire.FeatureWatch, wire.FeatureKey, wire.FeatureReason, wire.FeatureWhy, wire.FeatureResultPage,
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
-		wire.FeatureRestart,
+		wire.FeatureRestart, wire.FeatureTransport,
 		wire.FeatureQueue, wire.FeatureFollow,
 		wire.FeatureDigest, wire.FeatureApprovals,
 	}

@@ -45,14 +45,16 @@ type Options struct {
 
 // A Workbench is what the server answers from once the daemon has recovered. Its fields are not changed afterwards.
 type Workbench struct {
-	Hub      *hub.Hub
-	Records  Records
-	Home     *home.Home
-	HomeID   string
-	Mask     func() *redact.Masker
-	Notify   *runlog.Notifier
-	Agents   []string                                      // names that a job may ask for, sorted
-	Mode     func(workspace, agent string) (string, error) // permission mode of a job that names none
+	Hub     *hub.Hub
+	Records Records
+	Home    *home.Home
+	HomeID  string
+	Mask    func() *redact.Masker
+	Notify  *runlog.Notifier
+	Agents  []string                                      // names that a job may ask for, sorted
+	Mode    func(workspace, agent string) (string, error) // permission mode of a job that names none
+	// Fits refuses a job that its agent is known not to be able to serve over a transport or with a model; nil refuses none.
+	Fits     func(agent, transport, model string) error
 	Problems func() []string
 }
 

@@ -47,10 +47,30 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if req.Mode, err = r.mode(cmd.Mode, req.Workspace, cmd.Agent); err != nil {
 		return answer{}, err
 	}
+	if req.Transport, err = r.fits(cmd, req.Model); err != nil {
+		return answer{}, err
+	}
 	if req.Prompt, req.Task, err = r.prompt(cmd.Prompt); err != nil {
 		return answer{}, err
 	}
 	return r.accepted(r.Hub.Jobs().Start(req))
+}
+
+// fits returns the transport that the job asks for, and refuses what its agent is known not to offer.
+func (r intake) fits(cmd wire.WorkbenchStart, model string) (string, error) {
+	transport := ""
+	if cmd.Transport != nil {
+		transport = *cmd.Transport
+	}
+	switch transport {
+	case "", wire.TransportLive, wire.TransportCLI:
+	default:
+		return "", wire.Refuse(wire.ReasonInvalid, "use live or cli, or leave it out", "there is no transport %.40q", transport)
+	}
+	if r.Fits == nil {
+		return transport, nil
+	}
+	return transport, r.Fits(cmd.Agent, transport, model)
 }
 
 // mode is the permission mode that the job names, else the configured one.

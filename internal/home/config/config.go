@@ -25,6 +25,8 @@ type Config struct {
 	Agents map[string]AgentConfig // of every agent that a file names
 	Limits Limits
 	Policy Policy
+	// CheckModels says that a model is refused which its agent is known not to offer.
+	CheckModels bool
 
 	Approvals Approvals
 
@@ -47,8 +49,12 @@ type AgentConfig struct {
 	EffortArgs []string // with {effort}; of an owner's own command
 	Model      string
 	Effort     string
-	Mode       string   // permission mode; empty for policy.mode
-	EnvPass    []string // names of variables that this agent inherits beside the allow-list; a trailing * matches a prefix
+	Mode       string            // permission mode; empty for policy.mode
+	EnvPass    []string          // names of variables that this agent inherits beside the allow-list; a trailing * matches a prefix
+	Env        map[string]string // set for this agent
+	Transport  string            // live or cli, empty for what works; of an agent of the owner's: acp or cli
+	Stdin      bool              // an own cli agent takes its prompt on standard input, not as its last argument
+	Own        bool              // the owner added it: it is none of this release
 }
 
 // Limits bound what runs at the same time.

@@ -132,12 +132,12 @@ headers = "Bearer hunter2"
 	got := lines(err)
 	want := []string{
 		`config.toml:2: policy.mode: is not a value that it can have. Did you mean "on-risk"? It is one of auto, on-risk, always, read-only`,
-		`config.toml:3: policy.speling: no such key. Use one of mode, publish_crate_versions_per_day`,
+		`config.toml:3: policy.speling: no such key. Use one of mode, check_models, publish_crate_versions_per_day`,
 		`config.toml:6: agents.codex.modle: no such key. Did you mean "model"?`,
 		`config.toml:7: agents.codex.model: is not a model's name. Use 1 to 128 of letters, digits and ._:/@[]-, not beginning with - or @`,
 		`config.toml:8: agents.codex.effort: must be text in quotes, and it is a whole number. Write it as: effort = "..."`,
 		`config.toml:9: agents.codex.args: must be a list of texts, and it is a list. Write it as: args = ["..."]`,
-		`config.toml:11: agents.clod: no such agent. Use one of claude, claude-ai, codex, grok, dsh, pi, gemini, qwen, opencode, copilot, cursor, amp, kimi, scv, demo, demo-live`,
+		`config.toml:11: agents.clod: no such agent. Use one of claude, claude-ai, codex, grok, dsh, pi, gemini, qwen, opencode, copilot, cursor, amp, kimi, scv, demo, demo-live. For an agent of your own, give it a transport ("acp" or "cli") and a command`,
 		`config.toml:15: limits.running: is out of its bounds. Use a number from 1 to 256`,
 		`config.toml:18: provider.headers: must be a table of texts, and it is text. Write it as: [provider.headers], and below it one line for each entry`,
 	}

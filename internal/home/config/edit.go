@@ -35,7 +35,7 @@ func Set(h *home.Home, key, text string) error {
 	if !ok {
 		return unknownKey(key)
 	}
-	if name, _, agent := agentKey(key); agent && !slices.Contains(agentNames(), name) {
+	if name, _, agent := agentKey(key); agent && !slices.Contains(agentNames(), name) && !ownNow(h, name) {
 		return unknownKey(key)
 	}
 	v, err := f.parse(key, text)
@@ -66,6 +66,13 @@ func Ensure(h *home.Home) (path string, made bool, err error) {
 	return path, true, write(path, Starter)
 }
 
+// ownNow reports whether config.toml describes an agent of the owner's of this name.
+func ownNow(h *home.Home, name string) bool {
+	l := readLayer(h.ConfigPath(), "config.toml", false)
+	_, ok := l.values["agents."+name+".transport"]
+	return ok
+}
+
 func unknownKey(key string) error {
 	fix := "See all of them: scv config show --all"
 	parts := strings.Split(key, ".")
@@ -76,6 +83,9 @@ func unknownKey(key string) error {
 		}
 		if slices.Contains(known, parts[i]) || slices.Contains(known, "*") {
 			continue
+		}
+		if i == 1 && parts[0] == "agents" {
+			fix = "Describe an agent of your own in its table first, with a transport and a command: scv config edit"
 		}
 		if near := Nearest(parts[i], known); near != "" {
 			parts[i] = near

@@ -25,8 +25,8 @@ func strict(table string) bool {
 	return table == "policy" || table == "agents" || table == "limits" || table == "retention"
 }
 
-// Served lists the agents that this version can run.
-func Served() []string { return []string{"claude", "codex", "demo", "demo-live"} }
+// Served lists the agents that this version can run without any settings.
+func Served() []string { return []string{"claude", "codex", "demo", "demo-live", "gemini", "opencode"} }
 
 // agentNames are the agents that a file may speak of: upstream's and ours.
 func agentNames() []string {
@@ -37,6 +37,7 @@ func ours() []field {
 	return []field{
 		{name: "policy.mode", kind: kindText, deflt: "on-risk", words: modes(), project: projectMode, used: true},
 		{name: "tools.approval_policy", kind: kindText, words: []string{"on-risk", "always", "never"}, project: projectMode, used: true, old: "policy.mode"},
+		{name: "policy.check_models", kind: kindSwitch, deflt: "true", project: projectNever, used: true},
 		used(number("limits.running", 16, 1, 256)),
 		used(number("limits.unfinished", 1000, 1, 1000)),
 		used(number("limits.memory_floor_mb", 256, 0, 1<<20)),
@@ -56,6 +57,9 @@ func agentFields(at string) []field {
 	word := func(name string, words ...string) field {
 		return field{name: at + name, kind: kindText, words: words, project: projectNever}
 	}
+	transport := word("transport", TransportAuto, TransportLive, TransportCLI, TransportACP, upstreamCLI)
+	prompt := word("prompt", PromptStdin, "argument")
+	transport.used, prompt.used = true, true
 	mode := word("mode", modes()...)
 	mode.used = true
 	old := word("permissions", "full", "default")
@@ -64,7 +68,8 @@ func agentFields(at string) []field {
 		text("command", checkCommand), texts("args", checkArgs), texts("prompt_args", checkArgs),
 		texts("model_args", checkHolds("{model}")), texts("effort_args", checkHolds("{effort}")),
 		text("model", checkModel), text("effort", checkEffort), mode, old, texts("env_pass", checkNames),
-		word("home", "own"), word("transport", "auto", "acp", "resume"),
+		word("home", "own"), transport, prompt,
+		{name: at + "env", kind: kindMap, project: projectNever, used: true, secret: true, check: checkEnv},
 		{name: at + "hard_task_effort", kind: kindText, project: projectNever, check: checkEffort},
 		{name: at + "use_for", kind: kindText, project: projectNever},
 		word("on_busy", "queue", "wait", "steer", "fail"), word("steer_fallback", "queue", "wait", "fail"),

@@ -169,6 +169,7 @@ func (l *layer) load(f io.Reader) {
 	places := scan(string(data))
 	w := walk{layer: l, places: &places}
 	w.table("", tree)
+	l.ownOnly()
 	slices.SortStableFunc(l.faults, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
@@ -216,11 +217,11 @@ func (w *walk) table(at string, tree map[string]any) {
 			w.leaf(key, &f, tree[name])
 			continue
 		}
-		if len(below(key)) == 0 || at == "agents" && !slices.Contains(agentNames(), name) {
+		inner, ok := tree[name].(map[string]any)
+		if len(below(key)) == 0 || at == "agents" && !slices.Contains(agentNames(), name) && !w.own(key, name, inner) {
 			w.unknown(at, key)
 			continue
 		}
-		inner, ok := tree[name].(map[string]any)
 		if !ok {
 			w.layer.fault(w.places.lineOf(key), key, "must be a table, and it is "+typeName(tree[name]), "Write it as: ["+key+"]")
 			continue
@@ -301,7 +302,7 @@ func (w *walk) unknown(table, key string) {
 	if near != "" {
 		fix = fmt.Sprintf("Did you mean %q?", near)
 	} else if table == "agents" {
-		fix = "Use one of " + strings.Join(known, ", ")
+		fix = "Use one of " + strings.Join(known, ", ") + ownAgentFix
 	} else if len(known) > 0 && len(known) < 20 {
 		fix = "Use one of " + strings.Join(known, ", ")
 	}

@@ -29,6 +29,7 @@ func (c *Config) merge(project *layer) {
 	c.Approvals.Wait, _ = time.ParseDuration(c.text("approvals.wait")) // checked when it was read; absent is 0
 	c.Retention.Days = c.number("retention.days")
 	c.Policy.Mode = c.text("policy.mode")
+	c.CheckModels = c.on("policy.check_models")
 	c.Agents = map[string]AgentConfig{}
 	for key := range c.values {
 		name, _, ok := agentKey(key)
@@ -40,8 +41,48 @@ func (c *Config) merge(project *layer) {
 			Command: c.text(at("command")), Args: c.list(at("args")), PromptArgs: c.list(at("prompt_args")),
 			ModelArgs: c.list(at("model_args")), EffortArgs: c.list(at("effort_args")), Model: c.text(at("model")),
 			Effort: c.text(at("effort")), Mode: c.text(at("mode")), EnvPass: c.list(at("env_pass")),
+			Env: c.table(at("env")), Transport: c.transport(name), Stdin: c.text(at("prompt")) == PromptStdin,
+			Own: !slices.Contains(agentNames(), name),
 		}
 	}
+}
+
+// transport is the word for an agent's transport. With the agents of this release upstream's words mean ours.
+func (c *Config) transport(name string) string {
+	word := c.text("agents." + name + ".transport")
+	if !slices.Contains(agentNames(), name) {
+		return word
+	}
+	switch word {
+	case TransportAuto:
+		return ""
+	case TransportACP:
+		return TransportLive
+	case upstreamCLI:
+		return TransportCLI
+	}
+	return word
+}
+
+func (c *Config) on(key string) bool {
+	if v, ok := c.values[key].v.(bool); ok {
+		return v
+	}
+	f, _ := find(key)
+	return f.deflt == "true"
+}
+
+// table is a table of texts.
+func (c *Config) table(key string) map[string]string {
+	v, _ := c.values[key].v.(map[string]any)
+	if len(v) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(v))
+	for name, text := range v {
+		out[name], _ = text.(string) // judged before
+	}
+	return out
 }
 
 func agentKey(key string) (name, field string, ok bool) {

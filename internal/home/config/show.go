@@ -37,7 +37,7 @@ func (c *Config) Settings(all bool) []Setting {
 // Setting returns one key as it is in force; false when there is no such key.
 func (c *Config) Setting(key string) (Setting, bool) {
 	f, ok := find(key)
-	if name, _, agent := agentKey(key); !ok || agent && !slices.Contains(agentNames(), name) {
+	if !ok || !c.settable(key) {
 		return Setting{}, false
 	}
 	v, set := c.values[key]

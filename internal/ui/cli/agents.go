@@ -46,7 +46,8 @@ type agentRow struct {
 	Command   string   `json:"command"`
 	Path      string   `json:"path"` // empty when it was not found
 	Found     bool     `json:"found"`
-	Transport string   `json:"transport"`
+	Transport string   `json:"transport"`  // of a job that asks for none: live or cli
+	Can       []string `json:"transports"` // that a job may ask for
 	Mode      string   `json:"mode"`
 	Model     string   `json:"model"`
 	SignIn    string   `json:"sign_in"`
@@ -80,11 +81,29 @@ func (f *factory) agents() ([]agentRow, error) {
 	rows := []agentRow{}
 	for _, a := range daemon.Agents(opt) {
 		rows = append(rows, agentRow{
-			Name: a.Name, Command: a.Command, Path: a.Path, Found: a.Path != "", Transport: a.Transport, Mode: a.Mode,
+			Name: a.Name, Command: a.Command, Path: a.Path, Found: a.Path != "", Transport: transportWord(a.Transport), Can: a.Can, Mode: a.Mode,
 			Model: a.Model, SignIn: a.SignIn, Install: a.Install, Passed: a.Passed, Problem: a.Problem,
 		})
 	}
 	return rows, nil
+}
+
+// transportWord is the word for a transport that a job would ask for it by.
+func transportWord(onWire string) string {
+	if onWire == wire.TransportCLI {
+		return wire.TransportCLI
+	}
+	return wire.TransportLive
+}
+
+// shownTransport is the chosen transport, and that there is another.
+func shownTransport(a *agentRow) string {
+	for _, other := range a.Can {
+		if other != a.Transport {
+			return a.Transport + " (or " + other + ")"
+		}
+	}
+	return a.Transport
 }
 
 func runAgentsList(opts *agentsListOptions) error {
@@ -100,16 +119,17 @@ func runAgentsList(opts *agentsListOptions) error {
 		return opts.json.print(f.sys.Out, list)
 	}
 	rows := make([][]cell, 0, len(list))
-	for _, a := range list {
+	for i := range list {
+		a := &list[i]
 		state, next := cell{show: "found", colour: "32"}, orElse(a.SignIn, "-")
 		if !a.Found {
 			state, next = cell{show: "missing", colour: "33"}, orElse(a.Install, "-")
 		}
 		rows = append(rows, []cell{
-			text(a.Name), state, text(a.Mode), {show: orElse(plain.Line(home.Pretty(a.Path)), "-"), pipe: a.Path}, text(next),
+			text(a.Name), state, text(a.Mode), {show: orElse(plain.Line(home.Pretty(a.Path)), "-"), pipe: a.Path}, text(next), text(shownTransport(a)),
 		})
 	}
-	columns := []column{{name: "AGENT"}, {name: "STATE"}, {name: "MODE", keep: 2}, {name: "PATH", keep: 1, shrink: 8}, {name: "SIGN IN OR INSTALL", shrink: 12}}
+	columns := []column{{name: "AGENT"}, {name: "STATE"}, {name: "MODE", keep: 2}, {name: "PATH", keep: 1, shrink: 8}, {name: "SIGN IN OR INSTALL", shrink: 12}, {name: "TRANSPORT", keep: 3}}
 	if err := f.printTable(f.sys.Out, columns, rows); err != nil {
 		return err
 	}

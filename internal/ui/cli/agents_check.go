@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"scv/internal/client"
 	"scv/internal/home"
 	"scv/internal/home/config"
+	"scv/internal/home/offer"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -29,7 +31,8 @@ const (
 
 type agentsCheckOptions struct {
 	f       *factory
-	name    string
+	name    string // empty for every agent that is found
+	over    string // the transport; empty for the chosen one
 	timeout time.Duration
 	json    jsonFlag
 }
@@ -39,23 +42,29 @@ type checkReport struct {
 	Agent     string `json:"agent"`
 	OK        bool   `json:"ok"`
 	Path      string `json:"path"`
-	Version   string `json:"version"` // the first line that its --version printed
-	Transport string `json:"transport"`
+	Version   string `json:"version"`   // the first line that its --version printed
+	Transport string `json:"transport"` // live or cli
+	SignIn    string `json:"sign_in"`   // what the agent says of it
+	Steers    bool   `json:"steers"`    // a running turn takes further prompts
 	State     string `json:"state"`
 	Class     string `json:"class"`
 	Detail    string `json:"detail"`
 	Reply     string `json:"reply"`
 	Next      string `json:"next"`
+	// What the agent offers, as it said in this or an earlier live start.
+	Models  []wire.AgentChoice `json:"models"`
+	Modes   []wire.AgentChoice `json:"modes"`
+	Efforts []wire.AgentChoice `json:"efforts"`
 }
 
 func newAgentsCheckCmd(f *factory, runF func(context.Context, *agentsCheckOptions) error) *cobra.Command {
 	opts := &agentsCheckOptions{f: f}
 	cmd := &cobra.Command{
-		Use: "check NAME", Args: exactly("an agent, such as codex"),
-		ValidArgsFunction: cobra.FixedCompletions(config.Served(), cobra.ShellCompDirectiveNoFileComp),
+		Use: "check [NAME]", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: f.completeAgents,
 		Short:             "Make one real call to an agent and tell what is wrong",
-		Long:              "Make one real, tiny call to an agent in an empty directory, read-only, and tell\nwhether it works; if not, the one command that fixes it. A paid model may be asked.",
-		Example:           "  scv agents check codex",
+		Long:              "Make one real, tiny call to an agent in an empty directory, read-only, and tell\nwhether it works, over which transport, and what it offers; if it does not work, the\none command that fixes it. Without a name, every agent that is found. A paid model\nmay be asked.",
+		Example:           "  scv agents check codex\n  scv agents check gemini --transport cli",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				opts.name = args[0]
@@ -68,6 +77,8 @@ func newAgentsCheckCmd(f *factory, runF func(context.Context, *agentsCheckOption
 	}
 	opts.timeout = checkPatience
 	addPatience(cmd.Flags(), &opts.timeout, "timeout", "give up after this time")
+	cmd.Flags().StringVar(&opts.over, "transport", "", "live (one process for all its turns) or cli (one per turn)")
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
 	addJSON[checkReport](cmd, &opts.json)
 	return cmd
 }
@@ -77,19 +88,20 @@ func runAgentsCheck(ctx context.Context, opts *agentsCheckOptions) error {
 	if opts.json.helps(f.sys.Out) {
 		return nil
 	}
+	if opts.over != "" && !slices.Contains(transports(), opts.over) {
+		return usage("choose from: "+strings.Join(transports(), " "), "there is no transport %q", opts.over)
+	}
+	if opts.name == "" {
+		return opts.all(ctx)
+	}
 	agent, err := f.agentNamed(opts.name)
 	if err != nil {
 		return err
 	}
-	rep := &checkReport{Agent: agent.Name, Path: agent.Path, Transport: agent.Transport, State: wire.StateFailed.String()}
-	if agent.Found {
-		rep.Version = programVersion(ctx, agent)
-	}
-	class, err := opts.call(ctx, agent, rep)
+	rep, class, err := opts.check(ctx, agent)
 	if err != nil {
 		return err
 	}
-	rep.Next = nextStep(agent, rep)
 	if opts.json.on() {
 		err = opts.json.print(f.sys.Out, rep)
 	} else {
@@ -99,6 +111,66 @@ func runAgentsCheck(ctx context.Context, opts *agentsCheckOptions) error {
 		return err
 	}
 	return status(outcome(wire.StateFailed, &class))
+}
+
+// all checks every agent that is found, one after the other, and ends with the worst outcome.
+func (o *agentsCheckOptions) all(ctx context.Context) error {
+	list, err := o.f.agents()
+	if err != nil {
+		return err
+	}
+	reports := []*checkReport{}
+	var failed error
+	for i := range list {
+		agent := &list[i]
+		if !agent.Found || strings.HasPrefix(agent.Name, "demo") {
+			continue
+		}
+		rep, class, err := o.check(ctx, agent)
+		if err != nil {
+			return err
+		}
+		if !rep.OK && failed == nil {
+			failed = status(outcome(wire.StateFailed, &class))
+		}
+		reports = append(reports, rep)
+		if !o.json.on() {
+			if err := o.f.printCheck(rep); err != nil {
+				return err
+			}
+		}
+	}
+	if o.json.on() {
+		if err := o.json.print(o.f.sys.Out, reports); err != nil {
+			return err
+		}
+	}
+	if len(reports) == 0 {
+		o.f.say("no agent is installed. Next: scv agents")
+	}
+	return failed
+}
+
+// check makes the call and adds what the agent said of itself.
+func (o *agentsCheckOptions) check(ctx context.Context, agent *agentRow) (*checkReport, wire.Class, error) {
+	rep := &checkReport{
+		Agent: agent.Name, Path: agent.Path, Transport: orElse(o.over, agent.Transport), State: wire.StateFailed.String(),
+		Models: []wire.AgentChoice{}, Modes: []wire.AgentChoice{}, Efforts: []wire.AgentChoice{},
+	}
+	if agent.Found {
+		rep.Version = programVersion(ctx, agent)
+	}
+	class, err := o.call(ctx, agent, rep)
+	if err != nil {
+		return nil, class, err
+	}
+	rep.Next = nextStep(agent, rep)
+	if said, err := offer.Read(o.f.opened, agent.Name); err == nil {
+		rep.SignIn, rep.Steers = said.SignIn, said.Steers && rep.Transport == wire.TransportLive
+		rep.Models, rep.Modes = append(rep.Models, said.Models...), append(rep.Modes, said.Modes...)
+		rep.Efforts = append(rep.Efforts, said.Efforts...)
+	}
+	return rep, class, nil
 }
 
 func (f *factory) agentNamed(name string) (*agentRow, error) {
@@ -147,9 +219,11 @@ func (o *agentsCheckOptions) call(ctx context.Context, agent *agentRow, rep *che
 		return "", fmt.Errorf("make the directory of the check: %w", err)
 	}
 	defer f.opened.Root().Remove("check")
-	st, err := f.call(ctx, wire.WorkbenchStart{
-		Workspace: dir, Agent: agent.Name, Prompt: checkPrompt, Mode: new(wire.ModeReadOnly), Key: client.NewKey(),
-	})
+	start := wire.WorkbenchStart{Workspace: dir, Agent: agent.Name, Prompt: checkPrompt, Mode: new(wire.ModeReadOnly), Key: client.NewKey()}
+	if o.over != "" {
+		start.Transport = &o.over
+	}
+	st, err := f.call(ctx, start)
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		rep.Detail, rep.Next = e.Message, e.Hint
 		return wire.ClassStart, nil
@@ -224,6 +298,9 @@ func (o *agentsCheckOptions) observe(ctx context.Context, ref wire.JobRef, rep *
 	if st, err := f.call(ctx, wire.JobResultCommand{Session: session, Job: job}); err == nil && st.JobResult != nil {
 		rep.Reply = plain.FirstLine(value(st.JobResult.Reply), 200)
 	}
+	if last.Run != nil && rep.Transport == wire.TransportLive { // else its process would wait for another prompt
+		_, _ = f.call(ctx, wire.DelegationKillCommand{Handle: last.Run, Key: client.NewKey()}) // it may have left
+	}
 	_, err = f.call(ctx, wire.WorkbenchDismiss{Session: session, Job: job, Key: client.NewKey()})
 	return wire.Class(rep.Class), err
 }
@@ -252,6 +329,19 @@ func nextStep(agent *agentRow, rep *checkReport) string {
 	return "run it by hand to see more: " + agent.Command
 }
 
+// offeredWords lists values, the one in force first.
+func offeredWords(list []wire.AgentChoice) string {
+	var out []string
+	for _, c := range list {
+		if c.Used {
+			out = append([]string{c.ID + " (in use)"}, out...)
+		} else {
+			out = append(out, c.ID)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 func (f *screen) printCheck(rep *checkReport) error {
 	verdict := "works"
 	if !rep.OK {
@@ -262,6 +352,11 @@ func (f *screen) printCheck(rep *checkReport) error {
 		{"path", home.Pretty(rep.Path)},
 		{"version", rep.Version},
 		{"transport", rep.Transport},
+		{"sign-in", rep.SignIn},
+		{"models", offeredWords(rep.Models)},
+		{"modes", offeredWords(rep.Modes)},
+		{"efforts", offeredWords(rep.Efforts)},
+		{"steering", map[bool]string{true: "a running turn takes further prompts"}[rep.Steers]},
 		{"state", rep.State},
 		{"class", rep.Class},
 		{"detail", rep.Detail},

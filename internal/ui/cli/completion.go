@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"scv/internal/client"
+	"scv/internal/home/config"
+	"scv/internal/home/offer"
 	"scv/internal/safe/plain"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
@@ -66,6 +69,39 @@ func (f *factory) completeRuns(cmd *cobra.Command, _ []string, _ string) ([]stri
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeAgents offers the agents of this release and the owner's own.
+func (f *factory) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	h, err := f.openHome()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := config.Load(h, f.sys.Environ, config.Overrides{})
+	if err != nil { // which the command itself will say
+		return config.Served(), cobra.ShellCompDirectiveNoFileComp
+	}
+	return c.Served(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeOffered offers what the agent of --agent said at its last start that it can do.
+func (f *factory) completeOffered(choices func(wire.AgentOffer) []wire.AgentChoice) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		h, err := f.openHome()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		name, _ := cmd.Flags().GetString("agent") // without it nothing is known, which Read tells
+		o, err := offer.Read(h, name)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []string
+		for _, c := range choices(o.AgentOffer) {
+			out = append(out, strings.TrimSuffix(c.ID+"\t"+plain.Line(c.Name), "\t"))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // glance asks a running daemon for the workbench, quickly or not at all.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type jobStartOptions struct {
 	args                 []string
 	agent, model, effort string
 	mode, cwd, file      string
+	transport            string
 	wait, quiet          bool
 	timeout              time.Duration
 	json                 jsonFlag
@@ -49,20 +51,26 @@ with a dash comes after --.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&opts.agent, "agent", "", "who works: codex, claude or demo")
+	flags.StringVar(&opts.agent, "agent", "", "who works, such as codex, claude, gemini, opencode, demo")
 	flags.StringVarP(&opts.file, "file", "F", "", "read the prompt from this file")
 	flags.StringVarP(&opts.cwd, "cwd", "C", "", "directory to work in (default: this one)")
 	flags.StringVar(&opts.model, "model", "", "model of the agent")
 	flags.StringVar(&opts.effort, "effort", "", "reasoning effort of the agent")
 	flags.StringVar(&opts.mode, "mode", "", "what it may do unasked: auto, on-risk, always, read-only")
+	flags.StringVar(&opts.transport, "transport", "", "live (one process for all its turns) or cli (one per turn)")
 	flags.BoolVar(&opts.wait, "wait", false, "wait for the end and print the reply")
 	addPatience(flags, &opts.timeout, "timeout", "with --wait: give up waiting after this time, such as 10m")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id")
 	addJSON[wire.DaemonStatus](cmd, &opts.json)
-	_ = cmd.RegisterFlagCompletionFunc("agent", cobra.FixedCompletions(config.Served(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("agent", f.completeAgents)
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("model", f.completeOffered(func(o wire.AgentOffer) []wire.AgentChoice { return o.Models }))
+	_ = cmd.RegisterFlagCompletionFunc("effort", f.completeOffered(func(o wire.AgentOffer) []wire.AgentChoice { return o.Efforts }))
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(wording.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+func transports() []string { return []string{wire.TransportLive, wire.TransportCLI} }
 
 func runJobStart(ctx context.Context, opts *jobStartOptions) error {
 	f := opts.f
@@ -99,6 +107,9 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 		}
 		return none, usage(fix, "there is no mode %q", o.mode)
 	}
+	if o.transport != "" && !slices.Contains(transports(), o.transport) {
+		return none, usage("choose from: "+strings.Join(transports(), " "), "there is no transport %q", o.transport)
+	}
 	agent, err := o.chooseAgent()
 	if err != nil {
 		return none, err
@@ -120,6 +131,9 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 	}
 	if o.mode != "" {
 		cmd.Mode = new(wire.PermissionMode(o.mode))
+	}
+	if o.transport != "" {
+		cmd.Transport = &o.transport
 	}
 	return cmd, nil
 }

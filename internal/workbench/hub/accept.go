@@ -44,7 +44,7 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if mode == "" {
 		mode = m.h.o.DefaultMode(q.Agent)
 	}
-	c := m.newConversation(row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode})
+	c := m.newConversation(row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode, Transport: q.Transport})
 	return c.add(newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start"}), nil
 }
 

@@ -64,9 +64,9 @@ type Options struct {
 	UUID        func() string                    // a new uuid for a run
 	Known       func(handle wire.RunHandle) bool // beside the hub's own count: a handle that must not be used; must not block
 	Log         *slog.Logger
-	DefaultMode func(agent string) string // permission mode of a job that names none
-	Live        func(agent string) bool   // one process of it serves several turns
-	Transport   func(agent string) string // as Run.Transport names it
+	DefaultMode func(agent string) string         // permission mode of a job that names none
+	Live        func(agent string) bool           // one process of it serves several turns
+	Transport   func(agent, forced string) string // as Run.Transport names it; forced is the conversation's
 	// ApprovalWait is how long a request of an agent waits for the owner; then silence is a no. 0: as long as its turn.
 	ApprovalWait time.Duration
 }
@@ -131,7 +131,7 @@ func withDefaults(o Options) Options {
 		o.Live = func(string) bool { return false }
 	}
 	if o.Transport == nil {
-		o.Transport = func(string) string { return wire.TransportCLI }
+		o.Transport = func(string, string) string { return wire.TransportCLI }
 	}
 	return o
 }

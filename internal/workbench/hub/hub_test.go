@@ -252,8 +252,8 @@ func open(t *testing.T, d *disk, change func(*hub.Options)) *bench {
 		Random: func(n int) string { return fmt.Sprintf("%0*x", n, d.starts) },
 		UUID:   func() string { uuids++; return fmt.Sprintf("uuid-%d", uuids) },
 		Live:   func(agent string) bool { return agent == "live" },
-		Transport: func(agent string) string {
-			if agent == "live" {
+		Transport: func(agent, forced string) string {
+			if agent == "live" && forced != wire.TransportCLI {
 				return wire.TransportACP
 			}
 			return wire.TransportCLI

@@ -20,6 +20,7 @@ type StartRequest struct {
 	Model     string
 	Effort    string
 	Mode      string // the agent's default when empty
+	Transport string // wire.TransportLive, wire.TransportCLI, or empty for the configured one
 	Prompt    row.Prompt
 	Task      string // first line of the prompt, at most wire.MaxTaskRunes
 	Origin    wire.JobOrigin

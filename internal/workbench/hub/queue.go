@@ -196,7 +196,7 @@ func (c *conversation) newRun() *run {
 	r := &run{m: m, conv: c}
 	r.row = row.Run{
 		Run: wire.Run{
-			Handle: c.drawHandle(), Agent: c.row.Agent, Session: c.row.Session, Transport: m.h.o.Transport(c.row.Agent),
+			Handle: c.drawHandle(), Agent: c.row.Agent, Session: c.row.Session, Transport: m.h.o.Transport(c.row.Agent, c.row.Transport),
 			Conversation: &c.row.ID, Cwd: c.row.Cwd, State: wire.StateStarting, StartedUnixSeconds: now, LastActivityUnixSeconds: now, Live: true,
 		},
 		NewID: m.h.o.UUID(),

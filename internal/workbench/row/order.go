@@ -87,6 +87,7 @@ type Step struct {
 	Job    wire.JobID
 	Steers bool
 	Model  string
+	Offer  *wire.AgentOffer // of StepOffer; the hub needs none of it
 	End    *End
 	Asked  *Asked
 	Closed wire.ApprovalID

@@ -47,6 +47,8 @@ type Conversation struct {
 	Model    string              `json:"model,omitempty"`  // of its last job, which a further prompt takes over
 	Effort   string              `json:"effort,omitempty"` // likewise
 	Mode     string              `json:"mode,omitempty"`   // likewise
+	// Transport is what the owner asked for, wire.TransportLive or wire.TransportCLI; empty for the configured one.
+	Transport string `json:"transport,omitempty"`
 	// The agent's last cumulative figures, to take differences from.
 	InputTokens  uint64  `json:"input_tokens,omitzero"`
 	OutputTokens uint64  `json:"output_tokens,omitzero"`
