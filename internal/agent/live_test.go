@@ -192,6 +192,42 @@ func TestLive_AnIdUsedAgainIsOwedAgain(t *testing.T) {
 	first := echo(t, s, w, toy{})
 	s.Owe("9", []byte("3"))
 	if got := strings.Join(append(first, echo(t, s, w, toy{})...), "|"); got != "owed:3:9 1|owed:3:9+2 2|owed:3:9+3 3" {
+
+func TestLive_AHandshakeThatFailedForGoodClosesTheProcess(t *testing.T) {
+	s := &Live{}
+	s.Feed("toy", Input{Kind: InputStarted})
+	s.Ask(Asked{Request: "1"}, Approval{})
+	facts := s.Forsake(Outcome{State: wire.StateFailed, Class: ClassAuth, Detail: "no"})
+	last := facts[len(facts)-1]
+	if last.Kind != FactTurnEnded || last.Turn != 0 || last.Outcome.Class != ClassAuth || facts[0].Kind != FactApprovalClosed {
+		t.Errorf("facts %+v", facts)
+	}
+	w := Wishes{Turn: &Turn{Number: 1, Key: "turn:1", Prompt: "do"}}
+	if got := strings.Join(echo(t, s, w, toy{}), "|"); got != "close:" {
+		t.Errorf("said %q", got)
+	}
+	if facts, _ := s.Feed("toy", Input{Kind: InputExit, Exit: Exit{Code: 1}}); len(facts) != 0 {
+		t.Errorf("its end gave %+v", facts)
+	}
+}
+
+func TestLive_ATurnThatCouldNotBeginFailsAlone(t *testing.T) {
+	s, w := running(t)
+	s.End(Outcome{State: wire.StateCompleted})
+	facts := s.Fail(4, Outcome{State: wire.StateFailed, Class: ClassModel})
+	if len(facts) != 1 || facts[0].Turn != 4 || facts[0].Outcome.Class != ClassModel {
+		t.Errorf("facts %+v", facts)
+	}
+	w.Turn = &Turn{Number: 5, Key: "turn:5", Prompt: "again"}
+	if got := strings.Join(echo(t, s, w, toy{}), "|"); got != "turn:5 prompt 1 again" {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestLive_ClosedBeforeItWasReady(t *testing.T) {
+	s := &Live{}
+	s.Feed("toy", Input{Kind: InputStarted})
+	if got := strings.Join(echo(t, s, Wishes{Close: true}, toy{}), "|"); got != "close:" {
 		t.Errorf("said %q", got)
 	}
 }

@@ -110,7 +110,7 @@ func (d *dialect) Feed(in agent.Input) []agent.Fact {
 
 // Next decides what to say now.
 func (d *dialect) Next(w agent.Wishes, n uint64) (agent.Message, bool) {
-	if m, ok, wait := d.adjust(w, n); ok || wait {
+	if m, ok, wait := (greeting{d}).adjust(w, n); ok || wait {
 		return m, ok
 	}
 	return d.state.Next(w, n, tongue{d})
@@ -192,21 +192,21 @@ func (d *dialect) line(line []byte) []agent.Fact {
 		return d.once("garbage", "it writes lines that are no messages of the protocol; they are left out")
 	}
 	if m.Method == "" {
-		return d.reply(m)
+		return greeting{d}.reply(m)
 	}
 	d.state.Spoke = true
 	switch {
 	case m.Method == "session/update":
-		return d.update(m.Params)
+		return hearing{d}.update(m.Params)
 	case m.Method == "session/request_permission" && len(m.ID) > 0:
-		return d.permission(m)
+		return toolbox{d}.permission(m)
 	case len(m.ID) > 0:
 		d.state.Owe(string(m.ID), agent.ErrorLine(true, m.ID, agent.RPCNoMethod, "Method not found: SCV does not offer it"))
 		return d.once("asks "+m.Method, "it asked for "+agent.Shorten(m.Method, 60)+", which SCV does not offer")
 	case m.Method == "$/cancel_request":
-		return d.withdrawn(m.Params)
+		return toolbox{d}.withdrawn(m.Params)
 	case m.Method == "_auth/status_update":
-		return d.signedIn(m.Params)
+		return greeting{d}.signedIn(m.Params)
 	}
 	return []agent.Fact{{Kind: agent.FactActivity}}
 }

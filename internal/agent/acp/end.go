@@ -9,9 +9,12 @@ import (
 	"scv/internal/wire"
 )
 
+// ending is the dialect as it settles a turn.
+type ending struct{ *dialect }
+
 // prompted reads the answer to a prompt, which ends its turn. An agent of the protocol's next version answers when it
 // took the prompt, and tells the end by a state_update.
-func (d *dialect) prompted(key string, m agent.RPC) []agent.Fact {
+func (d ending) prompted(key string, m agent.RPC) []agent.Fact {
 	s := &d.state
 	if !s.Active || key != fmt.Sprintf("turn:%d", s.Turn) {
 		return nil
@@ -49,7 +52,7 @@ func (d *dialect) prompted(key string, m agent.RPC) []agent.Fact {
 }
 
 // stopped settles the turn by the agent's reason (agents.md section 3).
-func (d *dialect) stopped(reason string) []agent.Fact {
+func (d ending) stopped(reason string) []agent.Fact {
 	s := &d.state
 	o := agent.Outcome{State: wire.StateFailed, Class: agent.ClassAgent, Usage: s.Used}
 	switch reason {
@@ -75,7 +78,7 @@ func (d *dialect) stopped(reason string) []agent.Fact {
 }
 
 // cancelled says whose cancel ended the turn: ours, the owner's no, or the agent's own.
-func (d *dialect) cancelled() (wire.AgentState, agent.Class, string) {
+func (d ending) cancelled() (wire.AgentState, agent.Class, string) {
 	s := &d.state
 	switch {
 	case s.Sent(agent.CancelKey(s.Turn)):
@@ -87,7 +90,7 @@ func (d *dialect) cancelled() (wire.AgentState, agent.Class, string) {
 }
 
 // failure is the outcome of a request that the agent answered with an error.
-func (d *dialect) failure(e agent.RPCError) agent.Outcome {
+func (d ending) failure(e agent.RPCError) agent.Outcome {
 	said := said(e)
 	o := agent.Outcome{State: wire.StateFailed, Error: said, Usage: d.state.Used}
 	switch e.Code {
@@ -137,7 +140,7 @@ func said(e agent.RPCError) string {
 }
 
 // usage takes the figures of a usage_update. The cost is a sum over the session.
-func (d *dialect) usage(u *update) []agent.Fact {
+func (d ending) usage(u *update) []agent.Fact {
 	used := &d.state.Used
 	used.ContextTokens, used.ContextWindow = u.Used, u.Size
 	if u.Cost != nil {

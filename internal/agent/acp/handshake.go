@@ -26,6 +26,9 @@ type object = map[string]any
 // tongue says things in the protocol's words.
 type tongue struct{ *dialect }
 
+// greeting is the dialect as it makes the agent ready, at first and before each turn.
+type greeting struct{ *dialect }
+
 // Handshake greets, makes or finds the session, and puts the settings of the first turn in force.
 func (t tongue) Handshake(w agent.Wishes, n uint64) (agent.Message, bool) {
 	s := &t.state
@@ -59,7 +62,7 @@ func (t tongue) Handshake(w agent.Wishes, n uint64) (agent.Message, bool) {
 }
 
 // adjust puts the settings of a later turn in force before its prompt; wait is set while an answer is awaited.
-func (d *dialect) adjust(w agent.Wishes, n uint64) (m agent.Message, ok, wait bool) {
+func (d greeting) adjust(w agent.Wishes, n uint64) (m agent.Message, ok, wait bool) {
 	s := &d.state
 	if !s.Ready || s.Active || s.Gone || s.Broken != "" || len(s.Owed) > 0 || w.Turn == nil ||
 		s.Sent(w.Turn.Key) || w.Cancel == w.Turn.Number {
@@ -103,7 +106,7 @@ func turnOf(key string) uint32 {
 }
 
 // reply takes the answer to a request of ours.
-func (d *dialect) reply(m agent.RPC) []agent.Fact {
+func (d greeting) reply(m agent.RPC) []agent.Fact {
 	n, ok := m.Number()
 	key := ""
 	if ok {
@@ -124,15 +127,15 @@ func (d *dialect) reply(m agent.RPC) []agent.Fact {
 	case kind == "steer":
 		return d.steered(key, m)
 	case kind == "turn":
-		return d.prompted(key, m)
+		return ending{d.dialect}.prompted(key, m)
 	}
 	return nil
 }
 
 // greeted reads what the agent can do.
-func (d *dialect) greeted(m agent.RPC) []agent.Fact {
+func (d greeting) greeted(m agent.RPC) []agent.Fact {
 	if m.Error != nil {
-		return d.forsake(d.failure(*m.Error))
+		return d.forsake(ending{d.dialect}.failure(*m.Error))
 	}
 	var r struct {
 		Version json.RawMessage `json:"protocolVersion"`
@@ -177,10 +180,10 @@ func offered(raw json.RawMessage) bool {
 }
 
 // opened reads the answer to the request for a session.
-func (d *dialect) opened(m agent.RPC) []agent.Fact {
+func (d greeting) opened(m agent.RPC) []agent.Fact {
 	resuming := d.state.Resuming
 	if m.Error != nil {
-		o := d.failure(*m.Error)
+		o := ending{d.dialect}.failure(*m.Error)
 		if resuming != "" && (o.Class == agent.ClassAgent || o.Class == agent.ClassStart) {
 			o.Class = agent.ClassSession
 			o.Detail = agent.Explain(o.Class, d.kind, "", o.Error)
@@ -212,7 +215,7 @@ func (d *dialect) opened(m agent.RPC) []agent.Fact {
 
 // settled reads the answer to a setting. A mode that holds the agent back must be in force, and so must a model that was
 // asked for; more freedom or another effort than it takes is no reason to stop.
-func (d *dialect) settled(key string, m agent.RPC) []agent.Fact {
+func (d greeting) settled(key string, m agent.RPC) []agent.Fact {
 	setting, value := settingOf(key), d.state.Set[settingOf(key)]
 	if m.Error == nil {
 		d.state.Menu.use(setting, value)
@@ -245,10 +248,10 @@ func (d *dialect) settled(key string, m agent.RPC) []agent.Fact {
 }
 
 // forsake gives the process up with an outcome for the turn that waits.
-func (d *dialect) forsake(o agent.Outcome) []agent.Fact { return d.state.Forsake(o) }
+func (d greeting) forsake(o agent.Outcome) []agent.Fact { return d.state.Forsake(o) }
 
 // signedIn reads who is signed in, which some agents tell by themselves.
-func (d *dialect) signedIn(params json.RawMessage) []agent.Fact {
+func (d greeting) signedIn(params json.RawMessage) []agent.Fact {
 	var p struct {
 		Status struct {
 			Kind   string `json:"kind"`

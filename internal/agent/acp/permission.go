@@ -10,7 +10,7 @@ import (
 
 // permission takes a request that waits for the owner. One that comes when no turn runs, or when its turn is being
 // cancelled, is answered at once: nobody should decide about what nobody wants any more.
-func (d *dialect) permission(m agent.RPC) []agent.Fact {
+func (d toolbox) permission(m agent.RPC) []agent.Fact {
 	var p struct {
 		SessionID string         `json:"sessionId"`
 		Call      call           `json:"toolCall"`
@@ -138,7 +138,7 @@ func (c *call) summary(a *agent.Approval, t tool) string {
 }
 
 // withdrawn closes a request that the agent takes back.
-func (d *dialect) withdrawn(params json.RawMessage) []agent.Fact {
+func (d toolbox) withdrawn(params json.RawMessage) []agent.Fact {
 	var p struct {
 		ID json.RawMessage `json:"requestId"`
 	}

@@ -73,7 +73,9 @@ func (s *scene) out(line string) {
 }
 
 // answer answers the last message of ours that was a request.
-func (s *scene) answer(result string) { s.out(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, s.n, result)) }
+func (s *scene) answer(result string) {
+	s.out(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, s.n, result))
+}
 
 func (s *scene) update(u string) {
 	s.out(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` + u + `}}`)

@@ -13,6 +13,9 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+// toolbox is the dialect as it follows tool calls and the requests about them.
+type toolbox struct{ *dialect }
+
 // Bounds of what is kept of open tool calls.
 const (
 	maxTools    = 200
@@ -150,7 +153,7 @@ func (t *tool) ready(c *call) bool {
 }
 
 // toolCall takes in a tool call or an update of one.
-func (d *dialect) toolCall(c *call, first bool) []agent.Fact {
+func (d toolbox) toolCall(c *call, first bool) []agent.Fact {
 	s := &d.state
 	if c.ID == "" || slices.Contains(s.Past, c.ID) {
 		return []agent.Fact{{Kind: agent.FactActivity}}
@@ -181,7 +184,7 @@ func (d *dialect) toolCall(c *call, first bool) []agent.Fact {
 }
 
 // keep remembers an open call; of too many the rest is forgotten and told anew with each update.
-func (d *dialect) keep(id string, t tool) {
+func (d toolbox) keep(id string, t tool) {
 	if d.state.Tools == nil {
 		d.state.Tools = make(map[string]tool)
 	}
@@ -191,7 +194,7 @@ func (d *dialect) keep(id string, t tool) {
 }
 
 // finished tells of a call that failed.
-func (d *dialect) finished(c *call, t tool) []agent.Fact {
+func (d toolbox) finished(c *call, t tool) []agent.Fact {
 	code := c.exitCode()
 	subject := t.Command
 	if subject == "" && t.Kind == "execute" {

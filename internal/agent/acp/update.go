@@ -7,6 +7,9 @@ import (
 	"scv/internal/agent"
 )
 
+// hearing is the dialect as it takes in what the agent tells while it works.
+type hearing struct{ *dialect }
+
 // update is a session/update; fields that are not read are left out.
 type update struct {
 	Kind    string `json:"sessionUpdate"`
@@ -35,7 +38,7 @@ type update struct {
 }
 
 // update takes in what the agent tells while it works. What it replays of an earlier conversation is no news.
-func (d *dialect) update(params json.RawMessage) []agent.Fact {
+func (d hearing) update(params json.RawMessage) []agent.Fact {
 	var p struct {
 		SessionID string          `json:"sessionId"`
 		Update    json.RawMessage `json:"update"`
@@ -68,10 +71,10 @@ func (d *dialect) update(params json.RawMessage) []agent.Fact {
 }
 
 // told takes a tool call in, of the running turn or between turns.
-func (d *dialect) told(c *call, first bool) []agent.Fact {
+func (d hearing) told(c *call, first bool) []agent.Fact {
 	switch {
 	case d.state.Active:
-		return d.toolCall(c, first)
+		return toolbox{d.dialect}.toolCall(c, first)
 	case d.state.Ready && first:
 		var t tool
 		t.merge(c)
@@ -81,7 +84,7 @@ func (d *dialect) told(c *call, first bool) []agent.Fact {
 }
 
 // chunk takes a part of a message.
-func (d *dialect) chunk(raw json.RawMessage) []agent.Fact {
+func (d hearing) chunk(raw json.RawMessage) []agent.Fact {
 	var u struct {
 		Message string `json:"messageId"`
 		Content struct {
@@ -124,7 +127,7 @@ func (d *dialect) chunk(raw json.RawMessage) []agent.Fact {
 const maxIdle = 2 << 10
 
 // say keeps what is said between turns for the log. Before the session is ready it is the replay of an earlier one.
-func (d *dialect) say(part string) []agent.Fact {
+func (d hearing) say(part string) []agent.Fact {
 	if d.state.Ready {
 		kept, _ := agent.Bound(part, maxIdle-len(d.state.Idle))
 		d.state.Idle += kept
@@ -133,7 +136,7 @@ func (d *dialect) say(part string) []agent.Fact {
 }
 
 // other takes in what is neither words nor tools.
-func (d *dialect) other(u *update) []agent.Fact {
+func (d hearing) other(u *update) []agent.Fact {
 	s := &d.state
 	switch u.Kind {
 	case "agent_thought_chunk":
@@ -157,10 +160,10 @@ func (d *dialect) other(u *update) []agent.Fact {
 	case "session_info_update":
 		s.Broke = u.Meta.Codex.Status.Type == "systemError" || s.Broke && u.Meta.Codex.Status.Type == ""
 	case "usage_update":
-		return d.usage(u)
+		return ending{d.dialect}.usage(u)
 	case "state_update":
 		if u.State == "idle" && u.Stop != "" && s.Active {
-			return d.stopped(u.Stop)
+			return ending{d.dialect}.stopped(u.Stop)
 		}
 	case "notice":
 		return s.Stamp(agent.Fact{Kind: agent.FactNote, Text: d.kind + ": " + agent.Shorten(u.Text, agent.MaxDetail)})
@@ -169,7 +172,7 @@ func (d *dialect) other(u *update) []agent.Fact {
 }
 
 // plan tells the step in hand, when it is another one.
-func (d *dialect) plan(u *update) []agent.Fact {
+func (d hearing) plan(u *update) []agent.Fact {
 	step := ""
 	for _, e := range u.Entries {
 		if e.Status == "in_progress" {
@@ -190,7 +193,7 @@ func (d *dialect) plan(u *update) []agent.Fact {
 
 // modeChanged notes that the agent is in another mode than the one that it was put in. Before the next prompt it is put
 // back.
-func (d *dialect) modeChanged(mode string) []agent.Fact {
+func (d hearing) modeChanged(mode string) []agent.Fact {
 	s := &d.state
 	s.Menu.Mode.Used = mode
 	set := s.Set[setMode]

@@ -109,11 +109,30 @@ func (d *dialect) ended(e event) []agent.Fact {
 		if said == "" {
 			said = d.state.Error
 		}
-		o.State, o.Error, o.Class = wire.StateFailed, said, agent.ClassifyText(said)
+		code, said := service(said)
+		o.State, o.Error, o.Class = wire.StateFailed, said, agent.ClassForStatus(code)
+		if o.Class == agent.ClassNone {
+			o.Class = agent.ClassifyText(said)
+		}
 		if o.Class == agent.ClassNone {
 			o.Class = agent.ClassAgent
 		}
 		o.Detail = agent.Explain(o.Class, "gemini", signIn, said)
 	}
 	return d.state.End(o)
+}
+
+// service takes the answer of the model's service out of the text that gemini wraps around it; 0 when there is none.
+func service(said string) (code int, message string) {
+	var answer struct {
+		Error struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	begin, end := strings.IndexByte(said, '{'), strings.LastIndexByte(said, '}')
+	if begin < 0 || end < begin || json.Unmarshal([]byte(said[begin:end+1]), &answer) != nil || answer.Error.Message == "" {
+		return 0, said
+	}
+	return answer.Error.Code, answer.Error.Message
 }
