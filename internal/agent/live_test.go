@@ -192,6 +192,9 @@ func TestLive_AnIdUsedAgainIsOwedAgain(t *testing.T) {
 	first := echo(t, s, w, toy{})
 	s.Owe("9", []byte("3"))
 	if got := strings.Join(append(first, echo(t, s, w, toy{})...), "|"); got != "owed:3:9 1|owed:3:9+2 2|owed:3:9+3 3" {
+		t.Errorf("said %q", got)
+	}
+}
 
 func TestLive_AHandshakeThatFailedForGoodClosesTheProcess(t *testing.T) {
 	s := &Live{}

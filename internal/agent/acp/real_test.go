@@ -68,21 +68,21 @@ func TestC14C15C16_ATalkWithEachRealAgent(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			a := p.start(t, realagent.Options{})
-			turn := func(prompt string) realagent.Turn {
-				return realagent.Turn{Prompt: prompt, Mode: agent.ModeAlways, Model: p.model}
+			turn := func(prompt string) agent.Turn {
+				return agent.Turn{Prompt: prompt, Mode: agent.ModeAlways, Model: p.model}
 			}
-			recording := a.Talk(t, realagent.Talk{
-				Turns: []realagent.Turn{
+			recording := talk{
+				turns: []agent.Turn{
 					turn("@@" + p.shell("echo ran >> ran-1") + "|say:first answer"),
 					turn("@@" + p.shell("echo ran >> ran-2") + "|say:second answer"),
 					turn("@@" + p.shell("echo ran >> ran-3") + "|say:third answer"),
 					turn("@@err:401"),
 					turn("@@hist"),
 				},
-				Decide: func(turn uint32, _ agent.Approval) realagent.Decision {
-					return map[uint32]realagent.Decision{1: realagent.Allow, 3: realagent.CancelTurn}[turn]
+				decide: func(turn uint32) decision {
+					return map[uint32]decision{1: allow, 3: cancelTurn}[turn]
 				},
-			})
+			}.hold(t, a)
 			if *update {
 				save(t, recording, "testdata/"+p.name+"-talk.jsonl", a)
 			}
@@ -126,7 +126,7 @@ func TestC13C15_AProcessGoesOnWithAnEarlierConversation(t *testing.T) {
 			a := p.start(t, realagent.Options{})
 			session := ""
 			for i, prompt := range []string{"@@say:one", "@@say:two", "@@hist"} {
-				recording := a.Talk(t, realagent.Talk{Turns: []realagent.Turn{{Prompt: prompt, Session: session, Model: p.model}}})
+				recording := talk{turns: []agent.Turn{{Prompt: prompt, Session: session, Model: p.model}}}.hold(t, a)
 				items := recording.Check(t, a.Kind)
 				end := realagent.Ending(t, items)
 				if end.State != wire.StateCompleted {
@@ -186,10 +186,10 @@ func TestC19_ASteerReachesTheRunningTurn(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			a := p.start(t, realagent.Options{})
-			recording := a.Talk(t, realagent.Talk{
-				Turns: []realagent.Turn{{Prompt: "@@shell:sleep 4|say:first|say:second", Mode: agent.ModeAuto}, {Prompt: "@@hist"}},
-				Steer: map[uint32]string{1: "go left @@say:went left"},
-			})
+			recording := talk{
+				turns: []agent.Turn{{Prompt: "@@shell:sleep 4|say:first|say:second", Mode: agent.ModeAuto}, {Prompt: "@@hist"}},
+				steer: map[uint32]string{1: "go left @@say:went left"},
+			}.hold(t, a)
 			if *update {
 				save(t, recording, "testdata/"+p.name+"-steered.jsonl", a)
 			}
@@ -217,13 +217,13 @@ func TestC6_ACommandThatRunsIsCancelled(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			a := p.start(t, realagent.Options{})
-			recording := a.Talk(t, realagent.Talk{
-				Turns: []realagent.Turn{
+			recording := talk{
+				turns: []agent.Turn{
 					{Prompt: "@@shell:sleep 60|say:slept", Mode: agent.ModeAuto, Model: p.model},
 					{Prompt: "@@say:next", Mode: agent.ModeAuto, Model: p.model},
 				},
-				Cancel: map[uint32]bool{1: true},
-			})
+				cancel: map[uint32]bool{1: true},
+			}.hold(t, a)
 			if *update {
 				save(t, recording, "testdata/"+p.name+"-cancelled.jsonl", a)
 			}

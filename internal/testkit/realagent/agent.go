@@ -23,9 +23,8 @@ type Agent struct {
 	Kind  agent.Kind
 	Model *fakemodel.Server
 	Proxy *proxy.Proxy
-	Dir   string            // holds all that it may write
-	Env   []string          // as the daemon's environment would be
-	Extra map[string]string // what the owner's configuration would set
+	Dir   string   // holds all that it may write
+	Env   []string // as the daemon's environment would be
 }
 
 // Options change how an agent is set up.

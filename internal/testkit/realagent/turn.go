@@ -79,7 +79,6 @@ type recorder struct {
 	pumps   sync.WaitGroup
 	signal  syscall.Signal
 	holds   string
-	heard   chan<- Entry // takes what is heard in place of the dialect; may be nil
 
 	mu      sync.Mutex // guards what is below
 	entries Recording
@@ -128,10 +127,6 @@ func (r *recorder) pump(kind string, input agent.InputKind, from io.Reader) {
 			text := line
 			if text[len(text)-1] == '\n' {
 				text = text[:len(text)-1]
-			}
-			if r.heard != nil {
-				r.heard <- Entry{Kind: kind, Text: string(line)}
-				continue
 			}
 			r.add(Entry{Kind: kind, Text: string(line)}, agent.Input{Kind: input, Line: slices.Clone(text)})
 		}
