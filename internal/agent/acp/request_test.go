@@ -101,7 +101,7 @@ func TestRequests_CancelWithdrawsThemAll(t *testing.T) {
 	s.wishes.Cancel = 1
 	s.say()
 	s.ask("2", executing)
-	want := []string{"cancel:1 session/cancel", "withdraw:0", "withdraw:1", "owed:1:2"}
+	want := []string{"cancel:1 session/cancel", "withdraw:1:0", "withdraw:2:1", "owed:1:2"}
 	if !slices.Equal(s.said, want) {
 		t.Errorf("said %q, want %q", s.said, want)
 	}

@@ -32,8 +32,8 @@ func (e Entry) Name() string {
 // Builtin lists the agents of this release, by name.
 func Builtin() []Entry {
 	return []Entry{
-		{CLI: new(claude.Kind())},
-		{CLI: new(codex.Kind())},
+		{Live: new(claude.LiveKind()), CLI: new(claude.Kind())},
+		{Live: new(codex.LiveKind()), CLI: new(codex.Kind())},
 		{CLI: new(demo.Kind())},
 		{Live: new(demo.LiveKind())},
 		{Live: new(Gemini()), CLI: new(gemini.Kind())},
