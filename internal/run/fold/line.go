@@ -2,12 +2,16 @@ package fold
 
 import (
 	"bytes"
+	"runtime/debug"
 
 	"scv/internal/agent"
 )
 
 // kept is the largest buffer in bytes that stays allocated between two lines.
 const kept = 64 << 10
+
+// huge is the size of a buffer in bytes from which on its memory is given back to the system at once.
+const huge = 8 << 20
 
 // A line gathers the pieces of one line of a stream. It holds at most agent.MaxLine bytes and counts the rest.
 type line struct {
@@ -43,11 +47,15 @@ func (l *line) end(each func(text []byte, cut uint64)) {
 
 func (l *line) give(each func(text []byte, cut uint64)) {
 	text, cut := bytes.TrimSuffix(l.buf, []byte{'\r'}), l.cut
+	size := cap(l.buf)
 	l.buf, l.cut = l.buf[:0], 0
-	if cap(l.buf) > kept {
+	if size > kept {
 		l.buf = nil
 	}
 	each(text, cut)
+	if size > huge {
+		debug.FreeOSMemory() // such lines are rare, and else their memory stays with the process for minutes
+	}
 }
 
 // keep grows the buffer by doubling, and never beyond the bound, so that a long line costs twice its length for a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,10 +98,8 @@ func leavingRun(ctx context.Context, r reads, l *Leaving, handle *wire.RunHandle
 			return err
 		}
 	}
-	for _, known := range l.Runs {
-		if known == *handle {
-			return nil
-		}
+	if slices.Contains(l.Runs, *handle) {
+		return nil
 	}
 	l.Runs = append(l.Runs, *handle)
 	return nil
