@@ -113,6 +113,15 @@ func Sound(ctx context.Context, path string) error {
 	return nil
 }
 
+// CountJobs counts the jobs of a ledger, dismissed ones too.
+func CountJobs(ctx context.Context, s *Store) (n int, err error) {
+	r, err := s.reader()
+	if err == nil {
+		err = r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM job").Scan(&n)
+	}
+	return n, err
+}
+
 // Broken reports whether an error says that the database is damaged, so that it has to be built anew.
 func Broken(err error) bool {
 	code, ok := codeOf(err)

@@ -57,14 +57,18 @@ func fill(ctx context.Context, h *home.Home, store *ledger.Store, report *Report
 	if err := p.look(h); err != nil {
 		return err
 	}
-	report.Jobs = len(p.jobs)
 	for _, j := range p.jobs {
 		if !j.State.Final() && j.Run == nil {
 			report.Paused++
 			p.pause(j)
 		}
 	}
-	return p.store(ctx, store)
+	if err := p.store(ctx, store); err != nil {
+		return err
+	}
+	n, err := ledger.CountJobs(ctx, store)
+	report.Jobs = n
+	return err
 }
 
 // take folds one line in; of two values of a row the higher revision counts.
