@@ -122,7 +122,7 @@ func TestE31_DemoOpensTheDashboardAndLeavesNothing(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(scratch) })
 	l.env = append(l.env, "TMPDIR="+scratch)
 	d := l.dashboard(normal(), "demo")
-	d.shows("job-1", "job-2", "job-3", "Explain this project")
+	d.shows("job-1", "job-2", "job-3", "job-4", "Explain this project", "APPROVAL 1 of 1", "rm -rf build && make test")
 	d.press("q")
 	d.leaves(0)
 	if left, _ := os.ReadDir(scratch); len(left) != 0 {
@@ -130,6 +130,43 @@ func TestE31_DemoOpensTheDashboardAndLeavesNothing(t *testing.T) {
 	}
 	if left := l.processes("run"); len(left) != 0 {
 		t.Errorf("left running: %v", left)
+	}
+}
+
+// TestE9_ApprovalIsAnsweredByTwoKeys goes from the question of a live agent to what it did with the answer.
+func TestE9_ApprovalIsAnsweredByTwoKeys(t *testing.T) {
+	l := newLab(t)
+	d := l.dashboard(normal())
+	d.shows("? help")
+	l.start("--agent", "demo-live", "@@say:before|ask:rm -rf build|say:between|edit:main.go|say:after")
+	d.shows("APPROVAL 1 of 1", "rm -rf build", "1 NEED YOU", "WAITS")
+	if d.Title() != "scv: 1 need you" {
+		t.Errorf("the window's title is %q", d.Title())
+	}
+	for key, means := range map[string]string{"y": "Copy", "n": "New job", "\r": "esc back"} { // nothing is named yet
+		d.press(key)
+		d.shows(means)
+		d.press("\x1b")
+		d.shows("enter open")
+	}
+	d.press("A")
+	d.shows("y approve  n deny", "risk")
+	d.press("y")
+	d.shows("that key answered nothing")
+	<-time.After(600 * time.Millisecond)
+	d.press("y")
+	d.shows("between", "edit main.go")
+	d.press("\x1b")
+	d.shows("enter open")
+	d.press("A")
+	<-time.After(600 * time.Millisecond)
+	d.press("n")
+	d.shows("after", "completed")
+	d.without("APPROVAL")
+	d.press("q")
+	d.leaves(0)
+	if out := l.ok("jobs", "log", "job-1"); strings.Count(out, "approval_resolved") != 2 {
+		t.Errorf("the log holds\n%s", out)
 	}
 }
 
@@ -234,9 +271,7 @@ func TestE16_CtrlZGivesTheTerminalBackAndDrawsAnew(t *testing.T) {
 		}
 		l.must(l.ctx.Err())
 	}
-	if text := d.Text(); strings.Contains(text, "[1 All]") {
-		t.Errorf("stopped, it still shows\n%s", text)
-	}
+	d.without("[1 All]") // what it wrote before it stopped may still be on its way
 	l.must(d.Signal(syscall.SIGCONT))
 	d.shows("[1 All]", "? help")
 	d.press("q")

@@ -94,7 +94,11 @@ func TestS6_RemovedHomeLeavesNothing(t *testing.T) {
 	l := newLab(t)
 	id := l.start("--agent", "demo", "@@say:up|spawn:600|hang")
 	l.says(id, said("up"))
+	pid := l.daemon()
 	l.must(os.RemoveAll(l.home))
+	if !census.Leaves(pid) {
+		t.Error("the daemon goes on in a home that is gone")
+	}
 	for _, what := range append(census.Left(l.base), census.Left(l.home)...) {
 		t.Errorf("left behind: %s", what)
 	}

@@ -49,6 +49,13 @@ func (s *stage) open(ctx context.Context) error {
 	if _, err := s.start(ctx); err != nil {
 		return err
 	}
+	asks := wire.WorkbenchStart{
+		Workspace: s.work, Agent: "demo-live", Key: client.NewKey(),
+		Prompt: "Clean up the build directory",
+	}
+	if _, err := s.call(ctx, asks); err != nil {
+		return err
+	}
 	h, err := home.Open(s.home)
 	if err != nil {
 		return err

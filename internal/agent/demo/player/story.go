@@ -9,7 +9,7 @@ import (
 )
 
 // story plays a prompt that holds no script: about ten seconds, a handful of events. Words in the prompt choose how
-// it goes: "fail", "refuse", "sign in", "long reply", "quick".
+// it goes: "fail", "refuse", "sign in", "long reply", "quick", and for the live agent "clean up", which asks.
 func (v *voice) story(prompt string) {
 	lower := strings.ToLower(prompt)
 	has := func(words ...string) bool {
@@ -36,6 +36,10 @@ func (v *voice) story(prompt string) {
 		v.emit(demo.Event{Type: demo.Text, Text: "I would rather not do that."})
 		v.end(prompt, demo.Event{Status: demo.Declined, Text: "the demo agent refused the request"})
 		return
+	}
+	if has("clean up") {
+		v.emit(demo.Event{Type: demo.Text, Text: "I clean up, and ask before I remove anything."})
+		v.liveStep("ask", "rm -rf build && make test")
 	}
 	v.work(subject)
 	switch {

@@ -26,6 +26,7 @@ type Cards struct {
 	changed time.Time       // when one appeared, changed or moved
 	focused time.Time
 	sent    map[wire.ApprovalID]bool // answered here, not yet gone
+	whole   *wire.Approval           // the named one with its texts whole, when the list has them cut
 	body    []widget.Line
 }
 
@@ -61,8 +62,26 @@ func (c *Cards) settle(m *Model) {
 	}
 	c.body = nil
 	if a := c.Selected(m); a != nil {
+		if c.whole != nil && c.whole.ID == a.ID && text(c.whole.Digest) == text(a.Digest) {
+			a = c.whole
+		}
 		c.body = cardLines(m, a)
 	}
+}
+
+// fetch asks for the texts of the named card that the list leaves out: nobody answers what he could not read.
+func (c *Cards) fetch(m *Model) []Effect {
+	a := c.Selected(m)
+	if a == nil || a.Left == 0 || !m.Has(wire.FeatureApprovals) {
+		return nil
+	}
+	id := a.ID
+	return []Effect{Call{Cmd: wire.ApprovalsPage{ID: id}, Then: func(m *Model, st *wire.DaemonStatus, err error) []Effect {
+		if err == nil && st.ApprovalsPage != nil && len(st.ApprovalsPage.Approvals) == 1 && st.ApprovalsPage.Approvals[0].ID == id {
+			m.Cards.whole = &st.ApprovalsPage.Approvals[0]
+		}
+		return nil
+	}}}
 }
 
 // Selected is the approval that A named, nil when there is none.
@@ -168,14 +187,15 @@ func (c *Cards) focus(m *Model) []Effect {
 		}
 	}
 	m.Focus, c.focused = OnCards, m.at
-	return nil
+	return c.fetch(m)
 }
 
 // step names another card.
-func (c *Cards) step(m *Model, by int) {
+func (c *Cards) step(m *Model, by int) []Effect {
 	n := len(m.Data.Approvals)
 	c.id = m.Data.Approvals[(c.At(m)+by+n)%n].ID
 	c.focused = m.at
+	return c.fetch(m)
 }
 
 // key takes a key while a card is named.
@@ -183,12 +203,10 @@ func (c *Cards) key(m *Model, k Key) []Effect {
 	switch k.Name {
 	case "y", "n":
 		return c.answer(m, k.Name == "y")
-	case "j", "down", "tab":
-		c.step(m, 1)
+	case "j", "down", "tab", "A":
+		return c.step(m, 1)
 	case "k", "up", "shift-tab":
-		c.step(m, -1)
-	case "A":
-		c.step(m, 1)
+		return c.step(m, -1)
 	case "o":
 		c.leave(m)
 		c.open(m)

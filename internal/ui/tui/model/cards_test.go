@@ -136,3 +136,36 @@ func TestE10_EnterAndSpaceNeverApproveOrDestroy(t *testing.T) {
 		}
 	}
 }
+
+func TestANamedRequestIsShownWhole(t *testing.T) {
+	d := newDesk(t)
+	d.send(Connected{Features: []string{wire.FeatureApprovals, wire.FeatureDigest}})
+	view := asking()
+	view.Approvals[0].Command, view.Approvals[0].Left = "make the beginning..", 5000
+	d.list(view)
+	d.wait(time.Minute)
+	d.take()
+	d.press("A")
+	d.answer(func(cmd wire.Command) (*wire.DaemonStatus, error) {
+		if cmd != (wire.ApprovalsPage{ID: "ap-000000000001"}) {
+			t.Errorf("asks %+v", cmd)
+		}
+		whole := view.Approvals[0]
+		whole.Command, whole.Left = "make the beginning and the end", 0
+		return &wire.DaemonStatus{ApprovalsPage: &wire.ApprovalHistory{Approvals: wire.List[wire.Approval]{whole}}}, nil
+	})
+	var text strings.Builder
+	for _, row := range d.m.Cards.Body(80) {
+		text.WriteString(row.String() + "\n")
+	}
+	if !strings.Contains(text.String(), "make the beginning and the end") || strings.Contains(text.String(), "left out") {
+		t.Errorf("shown is\n%s", text.String())
+	}
+	// Another text under the same id is never shown as this one.
+	changed := asking()
+	changed.Approvals[0].Digest, changed.Approvals[0].Command = new("other"), "something else"
+	d.list(changed)
+	if body := d.m.Cards.Body(80); !strings.Contains(body[0].String(), "something else") {
+		t.Errorf("shown is %q", body[0].String())
+	}
+}

@@ -70,7 +70,10 @@ func (f *Form) offer(m *Model) {
 			}
 		}
 	}
-	if i := slices.IndexFunc(f.Agents, func(a string) bool { return a != "demo" }); chosen == "" && i >= 0 && found(m, f.Agents[i]) {
+	works := func(name string) bool {
+		return slices.ContainsFunc(m.Agents, func(a Agent) bool { return a.Name == name && a.Path != "" && !a.BuiltIn() })
+	}
+	if i := slices.IndexFunc(f.Agents, works); chosen == "" && i >= 0 {
 		f.Agent = i
 	} else if i := slices.Index(f.Agents, chosen); i >= 0 {
 		f.Agent = i
@@ -86,10 +89,6 @@ func (f *Form) offer(m *Model) {
 		f.Fields = append(f.Fields, FieldWorktree)
 	}
 	f.Fields = append(f.Fields, FieldPrompt)
-}
-
-func found(m *Model, agent string) bool {
-	return slices.ContainsFunc(m.Agents, func(a Agent) bool { return a.Name == agent && a.Path != "" })
 }
 
 // AgentName is the chosen agent, empty when none is known.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"scv/internal/wire"
@@ -151,6 +152,9 @@ type Agent struct {
 	Install, SignIn   string // what to do to get it, and to sign in
 	Problem           string
 }
+
+// BuiltIn reports whether the agent is a demo that comes with SCV and not one that works.
+func (a *Agent) BuiltIn() bool { return strings.HasPrefix(a.Name, "demo") }
 
 // Options are what the model is told at its start.
 type Options struct {

@@ -74,7 +74,7 @@ func jobActions() []Action {
 			return show(PaneLog)(m)
 		}},
 		{Title: "result", Where: either, CLI: line("scv jobs result {}"), off: noJob, do: show(PaneResult)},
-		{Keys: []string{"i"}, Title: "info", Where: either, CLI: line("scv jobs show {}"), do: show(PaneInfo)},
+		{Keys: []string{"i"}, Title: "info", Where: either, do: show(PaneInfo)},
 		{Title: "why: what the state rests on", Where: either, CLI: line("scv why {}"), off: noJob, do: show(PaneWhy)},
 		{Title: "usage", Where: either, off: noJob, do: show(PaneUsage)},
 		{Keys: []string{"x"}, Title: "stop", Where: either, CLI: line("scv jobs cancel {}"), off: func(m *Model) string { return none(m, stoppable, "it has ended") }, do: stop},

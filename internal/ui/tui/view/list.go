@@ -309,7 +309,7 @@ func firstRun(p *painter, say func(...string) []canvas.Row) []canvas.Row {
 	var found, missing []model.Agent
 	for _, a := range p.m.Agents {
 		switch {
-		case a.Name == "demo":
+		case a.BuiltIn():
 		case a.Path == "":
 			missing = append(missing, a)
 		default:
