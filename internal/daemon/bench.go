@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +47,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		return nil, err
 	}
 	kinds := newKinds(opt)
-	masker := newMasker(opt.Environ)
+	masker := newMasker(slices.Concat(opt.Environ, ownEnviron(opt.Config)))
 	mask := func() *redact.Masker { return masker }
 	notify := runlog.NewNotifier()
 	port := &hubPort{}

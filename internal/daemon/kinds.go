@@ -197,6 +197,17 @@ func newMasker(environ []string) *redact.Masker {
 	return redact.New(secrets...)
 }
 
+// ownEnviron lists what the configuration sets for agents, as an environment: it may hold secrets too.
+func ownEnviron(c *config.Config) []string {
+	var out []string
+	for _, a := range c.Agents {
+		for name, text := range a.Env {
+			out = append(out, name+"="+text)
+		}
+	}
+	return out
+}
+
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc([]string{"_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PAT"}, func(end string) bool {

@@ -8,7 +8,6 @@ import (
 	"scv/internal/agent"
 	"scv/internal/agent/catalog"
 	"scv/internal/run/fold"
-	"scv/internal/run/fold/foldtest"
 	"scv/internal/testkit/realagent"
 )
 
@@ -43,8 +42,4 @@ func TestC4C16_RecordedTalks(t *testing.T) {
 			realagent.Golden(t, "testdata/"+name+".golden", realagent.Render(items), *update)
 		})
 	}
-}
-
-func foldtestOptions(kind agent.Kind) func() fold.Options {
-	return func() fold.Options { return foldtest.Options(kind, agent.Settings{}, "the prompt") }
 }

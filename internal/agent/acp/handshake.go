@@ -127,7 +127,7 @@ func (d greeting) reply(m agent.RPC) []agent.Fact {
 	case kind == "steer":
 		return d.steered(key, m)
 	case kind == "turn":
-		return ending{d.dialect}.prompted(key, m)
+		return ending(d).prompted(key, m)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (d greeting) reply(m agent.RPC) []agent.Fact {
 // greeted reads what the agent can do.
 func (d greeting) greeted(m agent.RPC) []agent.Fact {
 	if m.Error != nil {
-		return d.forsake(ending{d.dialect}.failure(*m.Error))
+		return d.forsake(ending(d).failure(*m.Error))
 	}
 	var r struct {
 		Version json.RawMessage `json:"protocolVersion"`
@@ -183,7 +183,7 @@ func offered(raw json.RawMessage) bool {
 func (d greeting) opened(m agent.RPC) []agent.Fact {
 	resuming := d.state.Resuming
 	if m.Error != nil {
-		o := ending{d.dialect}.failure(*m.Error)
+		o := ending(d).failure(*m.Error)
 		if resuming != "" && (o.Class == agent.ClassAgent || o.Class == agent.ClassStart) {
 			o.Class = agent.ClassSession
 			o.Detail = agent.Explain(o.Class, d.kind, "", o.Error)

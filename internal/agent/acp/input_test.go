@@ -2,13 +2,13 @@ package acp_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"scv/internal/agent"
 	"scv/internal/agent/catalog"
-	"scv/internal/run/fold/foldtest"
 	"scv/internal/wire"
 )
 
@@ -155,18 +155,34 @@ func FuzzLines(f *testing.F) {
 	f.Add(`{"id":3,"result":{"stopReason":"end_turn"}}` + "\n" + `{"id":3,"result":{}}`)
 	f.Add("garbage\n\xff{}")
 	kind := catalog.ACP("mine", "mine")
+	begin := []agent.Input{
+		{Kind: agent.InputStarted},
+		{Kind: agent.InputSent, Key: "hello:greet", N: 1, Line: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)},
+		{Kind: agent.InputOut, Line: []byte(`{"id":1,"result":` + greeting + `}`)},
+		{Kind: agent.InputSent, Key: "hello:session", N: 2, Line: []byte(`{"jsonrpc":"2.0","id":2,"method":"session/new"}`)},
+		{Kind: agent.InputOut, Line: []byte(`{"id":2,"result":{"sessionId":"s"}}`)},
+		{Kind: agent.InputSent, Key: "turn:1", N: 3, Line: []byte(`{"jsonrpc":"2.0","id":3,"method":"session/prompt"}`)},
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var s foldtest.Script
-		s.Start()
-		s.In("hello:greet", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
-		s.Out(`{"id":1,"result":` + greeting + "}\n")
-		s.In("hello:session", `{"jsonrpc":"2.0","id":2,"method":"session/new"}`)
-		s.Out(`{"id":2,"result":{"sessionId":"s"}}` + "\n")
-		s.In("turn:1", `{"jsonrpc":"2.0","id":3,"method":"session/prompt"}`)
+		inputs := slices.Clone(begin)
 		for line := range strings.Lines(text) {
-			s.Out(line)
+			inputs = append(inputs, agent.Input{Kind: agent.InputOut, Line: []byte(strings.TrimSuffix(line, "\n"))})
 		}
-		s.Exit(0, "")
-		foldtest.Check(t, foldtestOptions(kind), s.Frames, nil)
+		inputs = append(inputs, agent.Input{Kind: agent.InputExit})
+		whole, broken := kind.New(agent.Settings{}), kind.New(agent.Settings{})
+		for _, in := range inputs {
+			want := whole.Feed(in)
+			if got := broken.Feed(in); !reflect.DeepEqual(got, want) {
+				t.Fatalf("through JSON it says %+v, whole %+v", got, want)
+			}
+			state, err := broken.Checkpoint()
+			if err != nil {
+				t.Fatal(err)
+			}
+			broken = kind.New(agent.Settings{})
+			if err := broken.Restore(state); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }

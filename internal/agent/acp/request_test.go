@@ -18,23 +18,28 @@ func TestP14_RequestsSayEveryByte(t *testing.T) {
 	}{
 		{
 			"a command in words", `{"toolCallId":"t","kind":"execute","title":"Terminal","rawInput":{"command":["bash","-c","` + long + `"]}}`,
-			agent.Approval{Risk: agent.RiskProcess, Command: "bash -c " + long}, []string{long},
+			agent.Approval{Risk: agent.RiskProcess, Command: "bash -c " + long},
+			[]string{long},
 		},
 		{
 			"a command in the title", `{"toolCallId":"t","kind":"execute","title":"rm -rf build"}`,
-			agent.Approval{Risk: agent.RiskProcess, Command: "rm -rf build"}, []string{"rm -rf build"},
+			agent.Approval{Risk: agent.RiskProcess, Command: "rm -rf build"},
+			[]string{"rm -rf build"},
 		},
 		{
 			"an edit", `{"toolCallId":"t","kind":"edit","title":"Write a.txt","content":[{"type":"diff","path":"/w/a.txt","oldText":"one\ntwo\n","newText":"one\nthree\n"}]}`,
-			agent.Approval{Risk: agent.RiskFilesystem, Paths: []string{"/w/a.txt"}}, []string{"/w/a.txt", "-two", "+three"},
+			agent.Approval{Risk: agent.RiskFilesystem, Paths: []string{"/w/a.txt"}},
+			[]string{"/w/a.txt", "-two", "+three"},
 		},
 		{
 			"reading", `{"toolCallId":"t","kind":"read","title":"Read","locations":[{"path":"/w/a.go"}]}`,
-			agent.Approval{Risk: agent.RiskReadOnly, Paths: []string{"/w/a.go"}}, []string{"/w/a.go"},
+			agent.Approval{Risk: agent.RiskReadOnly, Paths: []string{"/w/a.go"}},
+			[]string{"/w/a.go"},
 		},
 		{
 			"reading a secret", `{"toolCallId":"t","kind":"read","title":"Read","rawInput":{"file_path":"/w/.env.local"}}`,
-			agent.Approval{Risk: agent.RiskFilesystem, Paths: []string{"/w/.env.local"}}, []string{"/w/.env.local"},
+			agent.Approval{Risk: agent.RiskFilesystem, Paths: []string{"/w/.env.local"}},
+			[]string{"/w/.env.local"},
 		},
 		{"an address", `{"toolCallId":"t","kind":"fetch","title":"Fetch","rawInput":{"url":"http://x/` + long + `"}}`, agent.Approval{Risk: agent.RiskNetwork}, []string{long}},
 		{"an unknown kind", `{"toolCallId":"t","kind":"teleport","title":"Go"}`, agent.Approval{Risk: agent.RiskDelegate}, []string{"Go"}},

@@ -74,7 +74,7 @@ func (d hearing) update(params json.RawMessage) []agent.Fact {
 func (d hearing) told(c *call, first bool) []agent.Fact {
 	switch {
 	case d.state.Active:
-		return toolbox{d.dialect}.toolCall(c, first)
+		return toolbox(d).toolCall(c, first)
 	case d.state.Ready && first:
 		var t tool
 		t.merge(c)
@@ -160,10 +160,10 @@ func (d hearing) other(u *update) []agent.Fact {
 	case "session_info_update":
 		s.Broke = u.Meta.Codex.Status.Type == "systemError" || s.Broke && u.Meta.Codex.Status.Type == ""
 	case "usage_update":
-		return ending{d.dialect}.usage(u)
+		return ending(d).usage(u)
 	case "state_update":
 		if u.State == "idle" && u.Stop != "" && s.Active {
-			return ending{d.dialect}.stopped(u.Stop)
+			return ending(d).stopped(u.Stop)
 		}
 	case "notice":
 		return s.Stamp(agent.Fact{Kind: agent.FactNote, Text: d.kind + ": " + agent.Shorten(u.Text, agent.MaxDetail)})

@@ -57,7 +57,7 @@ func (f word) offered(x agent.Fact) {
 			f.turn.Model = m.ID
 		}
 	}
-	step := row.Step{Kind: row.StepOffer, Turn: x.Turn, Steers: x.Offer.Steer, Model: f.display(f.turn.Model), Offer: f.offer(*x.Offer)}
+	step := row.Step{Kind: row.StepOffer, Turn: x.Turn, Steers: x.Offer.Steer, Model: f.display(f.turn.Model), Offer: offerOf(*x.Offer, f.brief)}
 	asked := f.prompt(f.turn.Number).Model
 	if asked != "" && f.turn.Model != "" && !sameModel(asked, f.turn.Model) {
 		step.Detail = f.display(fmt.Sprintf("the model %s was asked for, and the agent says that it uses %s", asked, f.turn.Model))
@@ -71,17 +71,17 @@ func (f word) offered(x agent.Fact) {
 // maxOffered bounds the values of one setting that are told.
 const maxOffered = 64
 
-// offer is what the agent can do, masked and bounded.
-func (f *Fold) offer(o agent.Offer) *wire.AgentOffer {
+// offerOf is what the agent can do, bounded, each text through brief.
+func offerOf(o agent.Offer, brief func(string) string) *wire.AgentOffer {
 	choices := func(list []agent.Choice) []wire.AgentChoice {
 		var out []wire.AgentChoice
 		for _, c := range list[:min(len(list), maxOffered)] {
-			out = append(out, wire.AgentChoice{ID: f.brief(c.ID), Name: f.brief(c.Name), Used: c.Used})
+			out = append(out, wire.AgentChoice{ID: brief(c.ID), Name: brief(c.Name), Used: c.Used})
 		}
 		return out
 	}
 	return &wire.AgentOffer{
-		Version: f.brief(o.Version), SignIn: f.brief(o.SignIn), Steers: o.Steer, Whole: o.Whole && len(o.Models) <= maxOffered,
+		Version: brief(o.Version), SignIn: brief(o.SignIn), Steers: o.Steer, Whole: o.Whole && len(o.Models) <= maxOffered,
 		Models: choices(o.Models), Modes: choices(o.Modes), Efforts: choices(o.Efforts),
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"scv/internal/agent"
 )
 
 // marker makes this test binary play an ACP agent that writes a line into the named file for each approved command.
@@ -39,8 +41,8 @@ func playACP(file string) {
 	asks, cancelled := 0, false
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
-		var m wireMessage
-		if json.Unmarshal(lines.Bytes(), &m) != nil {
+		m, ok := agent.ReadRPC(lines.Bytes())
+		if !ok {
 			continue
 		}
 		switch m.Method {
