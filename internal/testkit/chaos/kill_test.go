@@ -152,7 +152,7 @@ func TestS3_KilledAroundAcknowledgements(t *testing.T) {
 	seed := seed(t)
 	kills := 250 * *longFlag
 	k := newLab(t).loop()
-	k.must(os.WriteFile(filepath.Join(k.home, "config.toml"), []byte("[limits]\nrunning = 2\nmemory_floor_mb = 0\n"), 0o600))
+	k.must(os.WriteFile(filepath.Join(k.home, "config.toml"), settings(2), 0o600))
 	c := k.crowd(seed, 6, load{messages: 3, ms: 1, pad: 1, open: 5, cancels: 4}, k.said)
 	places := []string{
 		failpoint.LedgerCommit.Place(failpoint.Before), failpoint.LedgerCommit.Place(failpoint.After),

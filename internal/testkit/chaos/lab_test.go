@@ -34,8 +34,10 @@ type lab struct {
 	shared bool // the folder is its test's own, and stays
 }
 
-// settings of every lab: room for all, and no look at the machine's memory.
-const settings = "[limits]\nrunning = 64\nmemory_floor_mb = 0\n"
+// settings of every lab: that many turns at once, no look at the machine's memory, and the agents by a process a turn.
+func settings(running int) []byte {
+	return fmt.Appendf(nil, "[limits]\nrunning = %d\nmemory_floor_mb = 0\n[agents.codex]\ntransport = \"cli\"\n[agents.claude]\ntransport = \"cli\"\n", running)
+}
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
@@ -62,7 +64,7 @@ func labIn(t *testing.T, base, home string) *lab {
 	for _, name := range []string{"codex", "claude"} {
 		l.must(os.Symlink(l.prog.agent, filepath.Join(bin, name)))
 	}
-	l.must(os.WriteFile(filepath.Join(home, "config.toml"), []byte(settings), 0o600))
+	l.must(os.WriteFile(filepath.Join(home, "config.toml"), settings(64), 0o600))
 	l.env = []string{"SCV_HOME=" + home, "HOME=" + user, "PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin", "TERM=dumb", "TZ=UTC"}
 	t.Cleanup(l.end)
 	return l
