@@ -147,12 +147,12 @@ func (m followers) likeOf(old *job, agent string) *conversation {
 		s = m.addSession(row.Session{Session: wire.Session{ID: o.Session, Label: sessionLabel, Workspace: o.Workspace}, CreatedUnixSeconds: unix(m.now())})
 		s.touch()
 	}
-	c := row.Conversation{Session: s.row.ID, Agent: o.Agent, Cwd: o.Cwd, Worktree: o.Worktree, Model: o.Model, Effort: o.Effort}
+	c := row.Conversation{Session: s.row.ID, Agent: o.Agent, Cwd: o.Cwd, Worktree: o.Worktree, Model: o.Model, Effort: o.Effort, Transport: old.conv.row.Transport}
 	if o.Mode != nil {
 		c.Mode = string(*o.Mode)
 	}
-	if agent != "" && agent != o.Agent { // another agent knows other models
-		c.Agent, c.Model, c.Effort = agent, "", ""
+	if agent != "" && agent != o.Agent { // another agent knows other models and ways
+		c.Agent, c.Model, c.Effort, c.Transport = agent, "", "", ""
 	}
 	return m.newConversation(c)
 }
