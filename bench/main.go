@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command bench measures what the README of this folder lists and prints it as a table. Each figure is taken beside
 // something plain in the same minute (true, git --version), since machines differ and are shared: quote the ratios.
 // It needs Linux, git and a C-less Go; it starts daemons of its own in homes of its own and ends them.
