@@ -379,3 +379,11 @@ func TestModel(t *testing.T) {
 		}
 	})
 }
+
+// TestModel_AQuestionThatCameBackIsNotTakenAway is a walk that TestModel found: an answer could not be written, so its
+// question waits again, and a watcher that saw neither is told of the question alone.
+func TestModel_AQuestionThatCameBackIsNotTakenAway(t *testing.T) {
+	if problem := simulate(t, []int{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 1536, 23, 512, 0}); problem != "" {
+		t.Error(problem)
+	}
+}

@@ -141,7 +141,8 @@ func (m *model) since(after uint64) wire.WorkbenchDelta {
 	return d
 }
 
-// addChange is called with the newest change first: a session that came back is not told as removed.
+// addChange is called with the newest change first: a session or a question that came back is not
+// told as removed.
 func addChange(d *wire.WorkbenchDelta, e *list.Element) {
 	x := e.Value.(*entry)
 	switch {
@@ -163,6 +164,9 @@ func addChange(d *wire.WorkbenchDelta, e *list.Element) {
 	case x.gone.run != "":
 		d.Removed.Runs = append(d.Removed.Runs, x.gone.run)
 	case x.gone.approval != "":
-		d.Removed.Approvals = append(d.Removed.Approvals, x.gone.approval)
+		back := func(a wire.Approval) bool { return a.ID == x.gone.approval }
+		if !slices.ContainsFunc(d.Approvals, back) {
+			d.Removed.Approvals = append(d.Removed.Approvals, x.gone.approval)
+		}
 	}
 }
