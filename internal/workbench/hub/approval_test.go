@@ -335,3 +335,44 @@ func TestB17_T46_AnApprovalDiesWithItsTurn(t *testing.T) {
 		})
 	}
 }
+
+// TestP14_AnAnswerRightAfterACrashIsNotTooEarly: a question was shown and its daemon died before it was on disk. Whoever
+// answers it before the next one has read its run again is heard; what was never asked is not found, at once when all
+// runs are read, and after a while when one of them cannot be.
+func TestP14_AnAnswerRightAfterACrashIsNotTooEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		b := open(t, d, nil)
+		_, h := b.working("x")
+		b.stop() // the disk never heard of what it asks
+		b = open(t, d, nil)
+		defer b.stop()
+		if !b.Runs().Wishes(h).Tell {
+			t.Fatal("nobody asks the run to tell that it was read")
+		}
+		began := time.Now()
+		if _, err := b.answer("ap-9", true); reason(err) != wire.ReasonNotFound || time.Since(began) == 0 {
+			t.Errorf("with a run that nobody can read, after %s: %v", time.Since(began), err)
+		}
+		answered := make(chan error, 1)
+		go func() {
+			_, err := b.answer("ap-1", true)
+			answered <- err
+		}()
+		synctest.Wait()
+		asked := asks("ap-1", "make test")
+		asked.Pos = row.Pos{Frame: 99}
+		b.Runs().Report(h, []row.Step{asked})
+		b.Runs().Life(h, row.Life{Kind: row.LifeCaughtUp, At: time.Now()})
+		if err := <-answered; err != nil {
+			t.Errorf("the early answer: %v", err)
+		}
+		if w := b.Runs().Wishes(h); len(w.Answers) != 1 || w.Tell {
+			t.Errorf("it is wished %+v", w)
+		}
+		began = time.Now()
+		if _, err := b.answer("ap-9", true); reason(err) != wire.ReasonNotFound || time.Since(began) != 0 {
+			t.Errorf("with all runs read, after %s: %v", time.Since(began), err)
+		}
+	})
+}

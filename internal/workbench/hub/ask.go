@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -40,6 +41,26 @@ type AnswerRequest struct {
 // Answer answers a question that waits. The first answer wins: after one, wire.ReasonConflict tells who gave it, after a
 // deadline wire.ReasonExpired, and so for a question that ended with its turn or run. Repeating a key repeats its note.
 func (as Approvals) Answer(q AnswerRequest) (note string, t *Ticket, err error) {
+	note, t, err = as.tryAnswer(q)
+	if err != errArchive {
+		return note, t, err
+	}
+	if err := as.late(q.ID); !notKnown(err) || !as.reread() {
+		return "", nil, err
+	}
+	if note, t, err = as.tryAnswer(q); err == errArchive {
+		err = as.late(q.ID)
+	}
+	return note, t, err
+}
+
+func notKnown(err error) bool {
+	refused, is := errors.AsType[*wire.Error](err)
+	return is && refused.Reason == wire.ReasonNotFound
+}
+
+// tryAnswer is errArchive for a question that is not in memory.
+func (as Approvals) tryAnswer(q AnswerRequest) (note string, t *Ticket, err error) {
 	err = as.h.ask(func() error {
 		m := as.h.m
 		if err := m.readOnly(); err != nil {
@@ -56,9 +77,6 @@ func (as Approvals) Answer(q AnswerRequest) (note string, t *Ticket, err error) 
 		note, t, err = m.asks.answer(a, q)
 		return err
 	})
-	if err == errArchive {
-		return "", nil, as.late(q.ID)
-	}
 	return note, t, err
 }
 
@@ -168,15 +186,19 @@ func clock(seconds uint64) string { return time.Unix(int64(seconds), 0).Local().
 
 // Find returns a question of any state.
 func (as Approvals) Find(id wire.ApprovalID) (found row.Approval, ok bool, err error) {
-	as.h.do(func() {
+	look := func() {
 		if a := as.h.m.asks.rows[id]; a != nil {
 			found, ok = a.row, true
 		}
-	})
-	if ok {
+	}
+	if as.h.do(look); ok {
 		return found, true, nil
 	}
-	return as.archived(id)
+	if found, ok, err = as.archived(id); ok || err != nil || !as.reread() {
+		return found, ok, err
+	}
+	as.h.do(look)
+	return found, ok, nil
 }
 
 // A QuestionRequest asks the owner for a yes or no. The question is masked; Job and Session are of who asks, if it lies

@@ -60,6 +60,7 @@ func (f loader) run(l row.Run) {
 		return
 	}
 	m.live++
+	m.unread.add(l.Handle)
 	c.run = r
 	r.before = l.State
 	if !l.State.Final() {

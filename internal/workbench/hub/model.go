@@ -38,6 +38,7 @@ type model struct {
 	lack     string // of what
 	idling   alarm  // rings when the longest idle run has been so for too long
 	asks     asks
+	unread   unread
 
 	rev uint64
 	feed

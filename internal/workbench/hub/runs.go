@@ -150,7 +150,7 @@ func (m *model) stopAll(p row.Principal) (n int) {
 func (r *run) wishes() (w row.Wishes) {
 	m := r.m
 	w.Stop = r.row.Stop && r.stop <= m.committed
-	w.Close, w.Tell = r.closing, inTurn{r}.asksToTell()
+	w.Close, w.Tell = r.closing, inTurn{r}.asksToTell() || m.unread.has(r.row.Handle)
 	w.Answers = asking{r}.answers()
 	j := r.current
 	if j == nil || j.assigned > m.committed {
@@ -179,6 +179,7 @@ func (r *run) wishes() (w row.Wishes) {
 // observe takes an observation of a run's process. None of it is durable by itself but an end of a turn: after a
 // restart it is observed again.
 func (r *run) observe(l row.Life) {
+	r.m.unread.learn(r.row.Handle, l.Kind)
 	if !r.row.Live {
 		return
 	}

@@ -21,7 +21,8 @@ type Wishes struct {
 	Cancel  uint32      // the turn that should be cancelled; 0 for none
 	Stop    bool        // the stop ladder should be run at once
 	Close   bool        // the process should leave once it is idle
-	// Tell asks for LifeCaughtUp: something is decided by what was not written, which only who writes knows.
+	// Tell asks for LifeCaughtUp: something is decided by what was not written or not said, which only who reads the spool
+	// to its end knows.
 	Tell bool
 }
 
