@@ -103,6 +103,15 @@ func (r *Reader) JobResult(ctx context.Context, session wire.SessionID, id wire.
 	return result.Page(job, after)
 }
 
+// Prompt is the masked prompt of a job, whole; empty when none is kept. No action of a daemon tells it.
+func (r *Reader) Prompt(ctx context.Context, session wire.SessionID, id wire.JobID) (string, error) {
+	if _, err := r.Job(ctx, session, id); err != nil {
+		return "", err
+	}
+	text, _, err := r.ledger.Prompt(ctx, id)
+	return text, err
+}
+
 // Why lists what the state of a job rests on, as of the last commit.
 func (r *Reader) Why(ctx context.Context, session wire.SessionID, id wire.JobID) (wire.WhyReport, error) {
 	job, err := r.Job(ctx, session, id)

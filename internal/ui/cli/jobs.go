@@ -14,7 +14,7 @@ func newJobsCmd(f *factory) *cobra.Command {
   scv jobs log -f job-3
   scv jobs wait job-3 && scv jobs result job-3`,
 	},
-		list, newJobStartCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
+		list, newJobStartCmd(f, nil), newJobShowCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
 		newJobSendCmd(f, nil), newJobCancelCmd(f, nil), newJobDismissCmd(f, nil), newJobEventsCmd(f, nil),
 		newJobQueueCmd(f), newJobResumeCmd(f), newJobRetryCmd(f), newJobForkCmd(f),
 		newApproveCmd(f, nil), newDenyCmd(f, nil),

@@ -207,13 +207,24 @@ func (f *screen) printStatus(r *daemonReport) error {
 		lines = append(lines, [2]string{"log", f.logText(l)})
 	}
 	lines = append(lines, [2]string{"next", r.Next})
+	return f.printPairs(lines)
+}
+
+// printPairs writes names with their values: in two columns to a terminal, with a tab between to a pipe. An empty name
+// goes on with the value before.
+func (f *screen) printPairs(lines [][2]string) error {
+	wide := 8
 	for _, l := range lines {
-		sep := "\t"
-		name := l[0]
+		wide = max(wide, plain.Width(l[0]))
+	}
+	name := ""
+	for _, l := range lines {
+		name = orElse(l[0], name)
+		head, sep := name, "\t"
 		if f.columns > 0 {
-			name, sep = plain.Pad(l[0], 8), " "
+			head, sep = plain.Pad(l[0], wide), " "
 		}
-		if _, err := fmt.Fprintln(f.sys.Out, name+sep+f.hang(len(name+sep), plain.Line(l[1]))); err != nil {
+		if _, err := fmt.Fprintln(f.sys.Out, strings.TrimRight(head+sep+f.hang(wide+1, plain.Line(l[1])), " ")); err != nil {
 			return err
 		}
 	}

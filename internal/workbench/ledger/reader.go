@@ -127,6 +127,11 @@ func (r *Reader) Result(ctx context.Context, id wire.JobID) (row.Result, bool, e
 	return r.r.result(ctx, id)
 }
 
+// Prompt returns the masked prompt of a job; false when none is kept.
+func (r *Reader) Prompt(ctx context.Context, id wire.JobID) (string, bool, error) {
+	return r.r.prompt(ctx, id)
+}
+
 // Runs returns the handles of all runs and whether each may be alive.
 func (r *Reader) Runs(ctx context.Context) (map[wire.RunHandle]bool, error) {
 	all := map[wire.RunHandle]bool{}
