@@ -139,10 +139,11 @@ func runAgentsList(opts *agentsListOptions) error {
 }
 
 type agentsPsOptions struct {
-	f     *factory
-	all   bool
-	quiet bool
-	json  jsonFlag
+	f      *factory
+	all    bool
+	quiet  bool
+	filter filterFlag
+	json   jsonFlag
 }
 
 func newAgentsPsCmd(f *factory, runF func(context.Context, *agentsPsOptions) error) *cobra.Command {
@@ -161,6 +162,7 @@ func newAgentsPsCmd(f *factory, runF func(context.Context, *agentsPsOptions) err
 	cmd.Flags().BoolVarP(&opts.all, "all", "a", false, "runs that ended lately too")
 	cmd.Flags().BoolVarP(&opts.quiet, "quiet", "q", false, "print only the handles")
 	addJSON[wire.Run](cmd, &opts.json)
+	addFilter[wire.Run](cmd, &opts.filter)
 	return cmd
 }
 
@@ -179,6 +181,9 @@ func runAgentsPs(ctx context.Context, opts *agentsPsOptions) error {
 		if run.Live || opts.all {
 			runs = append(runs, run)
 		}
+	}
+	if runs, err = filtered(&opts.filter, runs); err != nil {
+		return err
 	}
 	if opts.json.on() {
 		return opts.json.print(f.sys.Out, runs)

@@ -37,7 +37,7 @@ func newCompletionCmd(f *factory) *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(out)
 			}
-			return usage("choose from: bash zsh fish powershell", "there is no completion for %q", args[0])
+			return oneOf("completion for", "scv completion", args[0], cmd.ValidArgs)
 		},
 	}
 }

@@ -263,6 +263,9 @@ func runConfigEdit(ctx context.Context, f *factory) error {
 
 // openEditor lets the owner edit a file; again is the command to try with another editor.
 func (f *factory) openEditor(ctx context.Context, path, again string) error {
+	if f.noInput {
+		return usage("leave --no-input out, or edit the file itself: "+home.Pretty(path), "an editor asks for input")
+	}
 	editor := orElse(orElse(f.env("VISUAL"), f.env("EDITOR")), "vi")
 	// The editor may be a command with flags, as everywhere: the shell splits it, the path is an argument of its own.
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)

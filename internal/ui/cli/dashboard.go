@@ -20,7 +20,6 @@ import (
 // runDashboard is scv without a verb. A terminal gets the dashboard, or plain lines when the owner wants those; anything
 // else gets the help, since nobody reads a screen there.
 func runDashboard(ctx context.Context, f *factory, plainLines bool, help func() error) error {
-	plainLines = plainLines || f.env("SCV_ACCESSIBLE") == "1"
 	if !plainLines && !isTerminal(f.sys.Out) {
 		return help()
 	}

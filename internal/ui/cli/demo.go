@@ -15,9 +15,8 @@ import (
 )
 
 type demoOptions struct {
-	f     *factory
-	keep  bool
-	plain bool
+	f    *factory
+	keep bool
 }
 
 func newDemoCmd(f *factory, runF func(context.Context, *demoOptions) error) *cobra.Command {
@@ -37,7 +36,6 @@ yours.`,
 		},
 	}
 	cmd.Flags().BoolVar(&opts.keep, "keep", false, "leave the home and tell how to look around in it")
-	cmd.Flags().BoolVar(&opts.plain, "plain", false, "tell it as lines also on a terminal")
 	return cmd
 }
 
@@ -51,7 +49,7 @@ func runDemo(ctx context.Context, opts *demoOptions) error {
 		Exe: f.sys.Exe, Version: f.sys.Version, Environ: f.sys.Environ, Out: f.sys.Out, Err: f.sys.Err,
 		Columns: f.columns, Colour: f.colour, Keep: opts.keep,
 	}
-	if isTerminal(f.sys.Out) && term.Usable(f.env("TERM")) == "" && !opts.plain && f.env("SCV_ACCESSIBLE") != "1" {
+	if isTerminal(f.sys.Out) && term.Usable(f.env("TERM")) == "" && !f.plain {
 		how.Dashboard = func(ctx context.Context, h *home.Home, cwd string) error {
 			g := *f.service // the demo's daemon runs, and no other is started in its place
 			g.noStart = true

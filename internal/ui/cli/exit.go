@@ -26,6 +26,7 @@ const (
 	exitSignIn      = 4
 	exitUnreachable = 5
 	exitRefused     = 6
+	exitWaiting     = 7
 	exitConflict    = 8
 	exitQueued      = 9
 	exitTimeout     = 124

@@ -25,6 +25,7 @@ type jobListOptions struct {
 	quiet  bool
 	watch  bool
 	noCut  bool
+	filter filterFlag
 	json   jsonFlag
 }
 
@@ -49,6 +50,9 @@ func newJobListCmd(f *factory, runF func(context.Context, *jobListOptions) error
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "then print each change as a line, until ctrl-C")
 	flags.BoolVar(&opts.noCut, "no-trunc", false, "do not cut texts to fit the terminal")
 	addJSON[wire.Job](cmd, &opts.json)
+	addFilter[wire.Job](cmd, &opts.filter)
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("agent", f.completeAgents)
 	return cmd
 }
 
@@ -58,8 +62,8 @@ func runJobList(ctx context.Context, opts *jobListOptions) error {
 		return nil
 	}
 	for _, word := range opts.states {
-		if _, known := wire.ParseAgentState(word); !known && word != "unknown" {
-			return usage("choose from: "+strings.Join(stateWords(), " "), "there is no state %q", word)
+		if err := oneOf("state", "--state", word, stateWords()); err != nil {
+			return err
 		}
 	}
 	r, view, err := f.view(ctx)
@@ -69,6 +73,9 @@ func runJobList(ctx context.Context, opts *jobListOptions) error {
 	defer r.close()
 	jobs, more, err := opts.choose(ctx, r, view)
 	if err != nil {
+		return err
+	}
+	if jobs, err = filtered(&opts.filter, jobs); err != nil {
 		return err
 	}
 	if err := opts.print(view, jobs, more); err != nil || !opts.watch {
@@ -221,6 +228,7 @@ func (f *screen) changeLine(view *wire.Snapshot, job *wire.Job) error {
 	return err
 }
 
+// stateWords are the words of all states, in their order.
 func stateWords() []string {
 	out := make([]string, 0, wire.AgentStates)
 	for s := range wire.AgentState(wire.AgentStates) {

@@ -278,4 +278,3 @@ func excerpt(name, text string) [][2]string {
 	}
 	return out
 }
-

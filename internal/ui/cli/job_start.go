@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -101,14 +100,12 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 		return none, usage("add --wait, or leave --timeout out", "--timeout needs --wait")
 	}
 	if o.mode != "" && !wire.PermissionMode(o.mode).Valid() {
-		fix := "choose from: auto on-risk always read-only"
-		if near := config.Nearest(o.mode, wording.Modes()); near != "" {
-			fix = "did you mean: --mode " + near
-		}
-		return none, usage(fix, "there is no mode %q", o.mode)
+		return none, oneOf("mode", "--mode", o.mode, wording.Modes())
 	}
-	if o.transport != "" && !slices.Contains(transports(), o.transport) {
-		return none, usage("choose from: "+strings.Join(transports(), " "), "there is no transport %q", o.transport)
+	if o.transport != "" {
+		if err := oneOf("transport", "--transport", o.transport, transports()); err != nil {
+			return none, err
+		}
 	}
 	agent, err := o.chooseAgent()
 	if err != nil {

@@ -46,6 +46,7 @@ passed first, 130 after ctrl-C. The jobs go on in both cases.`,
 	flags.StringVar(&opts.state, "for", "", "wait for this state instead of the end")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print nothing")
 	addJSON[wire.JobResult](cmd, &opts.json)
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -81,10 +82,10 @@ func wantedState(word string) (func(wire.AgentState) bool, error) {
 	if word == "" {
 		return finalStates, nil
 	}
-	state, known := wire.ParseAgentState(word)
-	if !known {
-		return nil, usage("choose from: working awaiting_input idle queued completed failed", "there is no state %q", word)
+	if err := oneOf("state", "--for", word, stateWords()); err != nil {
+		return nil, err
 	}
+	state, _ := wire.ParseAgentState(word)
 	// A job that ended will not come into the state any more.
 	return func(s wire.AgentState) bool { return s == state || s.Final() }, nil
 }
@@ -199,6 +200,9 @@ func (w *waiter) look(ctx context.Context, view *wire.Snapshot, refs []wire.JobR
 			w.seen(&job)
 		}
 		if !w.want(job.State) {
+			if w.f.noInput && job.State.NeedsAttention() {
+				return waitsForOwner(view, &job)
+			}
 			continue
 		}
 		got[ref] = job
@@ -212,6 +216,17 @@ func (w *waiter) look(ctx context.Context, view *wire.Snapshot, refs []wire.JobR
 		return errDone
 	}
 	return nil
+}
+
+// waitsForOwner ends waiting under --no-input: what the job asks for is nothing that time brings.
+func waitsForOwner(view *wire.Snapshot, job *wire.Job) error {
+	id, next := wording.Name(view, job), "scv approvals"
+	for _, a := range view.Approvals {
+		if a.Session == job.Session && a.Job == job.Job {
+			next = "look at it, then approve or deny: scv approvals show " + string(a.ID)
+		}
+	}
+	return &fault{code: exitWaiting, message: id + " waits for an approval; it goes on when it is answered", next: next}
 }
 
 func (w *waiter) record(ctx context.Context, ref wire.JobRef) (wire.Job, error) {

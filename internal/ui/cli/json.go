@@ -11,14 +11,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-
-	"scv/internal/safe/plain"
 )
 
-// A jsonFlag is --json of one command: all fields, --json=a,b for some, --json=help for their names.
+// A jsonFlag is --json of one command: all fields, --json=a,b for some, --json=help for their names; and --jq and
+// --template, which make something else of the same.
 type jsonFlag struct {
-	text  string
-	shape reflect.Type
+	text     string
+	template string
+	shape    reflect.Type
+	layout   layout // of template
+	jq       filter
 }
 
 const allFields = "true"
@@ -28,6 +30,10 @@ func addJSON[T any](cmd *cobra.Command, flag *jsonFlag) {
 	flag.shape = reflect.TypeFor[T]()
 	cmd.Flags().Var(flag, "json", "print JSON; =a,b picks fields, =help lists them")
 	cmd.Flags().Lookup("json").NoOptDefVal = allFields
+	cmd.Flags().StringVar(&flag.jq.expr, "jq", "", "give the JSON to the program jq, such as '.[].job'")
+	cmd.Flags().StringVar(&flag.template, "template", "", "print a text a value, such as '{job} {state}'")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return flag.jq.finish(run(cmd, args)) }
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := flag.check(cmd); err != nil {
@@ -72,7 +78,20 @@ func (j *jsonFlag) check(cmd *cobra.Command) error {
 			return usage("choose from: "+strings.Join(known, ","), "%s has no field %q", cmd.CommandPath(), name)
 		}
 	}
-	return nil
+	if j.template == "" && j.jq.expr == "" {
+		return nil
+	}
+	if j.template != "" && j.jq.expr != "" {
+		return usage("leave one of them out", "--jq and --template both say what is printed")
+	}
+	if j.text == "" {
+		j.text = allFields
+	}
+	var err error
+	if j.layout, err = parseLayout(j.template, known); err != nil {
+		return err
+	}
+	return j.jq.check()
 }
 
 func (j *jsonFlag) chosen() []string {
@@ -84,12 +103,43 @@ func (j *jsonFlag) chosen() []string {
 
 // print writes one value as one line.
 func (j *jsonFlag) print(out io.Writer, v any) error {
+	if j.template != "" {
+		return j.fill(out, v)
+	}
 	data, err := j.encode(v)
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(append(escape(data), '\n'))
+	line := append(escape(data), '\n')
+	if j.jq.expr != "" {
+		return j.jq.write(out, line)
+	}
+	_, err = out.Write(line)
 	return err
+}
+
+// fill writes the template, of a list once for each of its values.
+func (j *jsonFlag) fill(out io.Writer, v any) error {
+	data, err := compact(v)
+	if err != nil {
+		return err
+	}
+	all := []json.RawMessage{data}
+	if reflect.ValueOf(v).Kind() == reflect.Slice {
+		if err := json.Unmarshal(data, &all); err != nil {
+			return err
+		}
+	}
+	for _, one := range all {
+		text, err := j.layout.render(one)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(out, text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (j *jsonFlag) encode(v any) ([]byte, error) {
@@ -158,21 +208,23 @@ func escape(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
 	for len(data) > 0 {
 		r, size := utf8.DecodeRune(data)
-		if !unsafe(r) {
-			out = append(out, data[:size]...)
-		} else if r > 0xffff {
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		if unsafe(r) {
+			out = escapeRune(out, r)
 		} else {
-			out = fmt.Appendf(out, `\u%04x`, r)
+			out = append(out, data[:size]...)
 		}
 		data = data[size:]
 	}
 	return out
 }
 
-func unsafe(r rune) bool {
-	return r >= 0x7f && r <= 0x9f || r == 0x2028 || r == 0x2029 || plain.Hidden(r)
+// escapeRune adds a character as JSON escapes it.
+func escapeRune(out []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
 }
 
 // fieldNames lists the JSON names of a struct, of a slice's elements, embedded ones included.

@@ -46,6 +46,7 @@ type screen struct {
 	sys     System
 	columns int // of the terminal that standard output is; 0 for a pipe
 	colour  bool
+	plain   bool // --plain: no columns, for people who listen
 }
 
 // A service is the home and the daemon that the command line works with. It is made once for a command line.
@@ -53,6 +54,7 @@ type service struct {
 	*screen
 	home    string // --home
 	noStart bool   // --no-start
+	noInput bool   // --no-input
 	opened  *home.Home
 }
 
@@ -62,6 +64,7 @@ type factory struct{ *service }
 func newFactory(sys System) *factory {
 	s := &screen{sys: sys}
 	s.columns = columns(sys.Out, s.env)
+	s.plain = s.env("SCV_ACCESSIBLE") == "1"
 	s.colour = s.columns > 0 && colourWanted(s.env)
 	return &factory{&service{screen: s}}
 }

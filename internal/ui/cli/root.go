@@ -27,19 +27,18 @@ them going when you close the terminal, and keeps their log, state and result.`,
 	},
 		newJobsCmd(f), newWhyCmd(f, nil), newApprovalsCmd(f), newConfirmCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil),
 		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil), newDoctorCmd(f, nil),
-		newConfigCmd(f), newVersionCmd(f, nil), newCompletionCmd(f),
+		newConfigCmd(f), newVersionCmd(f, nil), newCompletionCmd(f), newManCmd(f), newHelpCmd(f),
 	)
-	plainLines := root.Flags().Bool("plain", false, "tell each change as a line, for screen readers")
 	verbs := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return verbs(cmd, args)
 		}
-		return runDashboard(cmd.Context(), f, *plainLines, cmd.Help)
+		return runDashboard(cmd.Context(), f, f.plain, cmd.Help)
 	}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
+	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // ours knows topics too
 	root.SetIn(f.sys.In)
 	root.SetOut(f.sys.Out)
 	root.SetErr(f.sys.Err)
@@ -50,6 +49,8 @@ them going when you close the terminal, and keeps their log, state and result.`,
 	flags.StringVar(&f.home, "scv-home", "", "upstream's name of --home")
 	hide(flags, "scv-home")
 	flags.BoolVar(&f.noStart, "no-start", false, "do not start the daemon when it is not running")
+	flags.BoolVar(&f.plain, "plain", f.plain, "no columns and no screen, for screen readers (SCV_ACCESSIBLE=1)")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nothing; waiting for an approval ends with exit code 7")
 	flags.BoolP("help", "h", false, "help on this command")
 	root.Version = f.sys.Version
 	root.Flags().BoolP("version", "v", false, "print the version")

@@ -21,8 +21,9 @@ import (
 const logLines = 10
 
 type statusOptions struct {
-	f    *factory
-	json jsonFlag
+	f      *factory
+	format string
+	json   jsonFlag
 }
 
 // A daemonReport is what scv status prints.
@@ -50,7 +51,7 @@ func newStatusCmd(f *factory, runF func(context.Context, *statusOptions) error) 
 		Use: "status", Args: exactly(),
 		Short:   "Show the daemon: where it is, what runs, what is wrong",
 		Long:    "Show the daemon: where it is, what runs, what is wrong, and the end of its log.\nThe exit code is 0 when it runs and 5 when it does not or does not answer.",
-		Example: "  scv status\n  scv status --json=state,working,problems",
+		Example: "  scv status\n  scv status --json=state,working,problems\n  scv status --format '{need_you?{need_you} need you }{working} working'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runF != nil {
 				return runF(cmd.Context(), opts)
@@ -59,6 +60,7 @@ func newStatusCmd(f *factory, runF func(context.Context, *statusOptions) error) 
 		},
 	}
 	addJSON[daemonReport](cmd, &opts.json)
+	cmd.Flags().StringVar(&opts.format, "format", "", "one line for a prompt or tmux, by --json's names; exit code 0")
 	return cmd
 }
 
@@ -66,6 +68,9 @@ func runStatus(ctx context.Context, opts *statusOptions) error {
 	f := opts.f
 	if opts.json.helps(f.sys.Out) {
 		return nil
+	}
+	if opts.format != "" {
+		return opts.line(ctx)
 	}
 	h, err := f.openHome()
 	if err != nil {
@@ -86,6 +91,38 @@ func runStatus(ctx context.Context, opts *statusOptions) error {
 		return status(exitUnreachable)
 	}
 	return nil
+}
+
+// line prints the format. A prompt must not wait and must not fail: a daemon that does not answer at once is told by
+// its state and by counts of 0, and the disk is not read for it.
+func (o *statusOptions) line(ctx context.Context) error {
+	f := o.f
+	format, err := parseLayout(o.format, fieldNames(o.json.shape))
+	if err != nil {
+		return err
+	}
+	h, err := f.openHome()
+	if err != nil {
+		return err
+	}
+	r := &daemonReport{State: "running", Home: h.Path(), Socket: h.Socket(), Problems: []string{}, Log: []string{}}
+	asked, cancel := context.WithTimeoutCause(ctx, completionPatience, client.ErrSilent)
+	defer cancel()
+	if err := f.askStatus(asked, h, r); errors.Is(err, client.ErrNoDaemon) {
+		r.State = "stopped"
+	} else if err != nil {
+		r.State = "silent"
+	}
+	data, err := compact(r)
+	if err != nil {
+		return err
+	}
+	text, err := format.render(data)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f.sys.Out, text)
+	return err
 }
 
 // inspect asks the daemon, and looks at the home where it does not answer.

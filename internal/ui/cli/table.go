@@ -29,6 +29,9 @@ func (f *screen) printTable(out io.Writer, columns []column, rows [][]cell) erro
 	if f.columns == 0 {
 		return pipeTable(out, rows)
 	}
+	if f.plain {
+		return spokenTable(out, columns, rows)
+	}
 	widths := make([]int, len(columns))
 	for i, c := range columns {
 		widths[i] = plain.Width(c.name)
@@ -59,6 +62,22 @@ func pipeTable(out io.Writer, rows [][]cell) error {
 			}
 		}
 		if _, err := fmt.Fprintln(out, strings.Join(parts, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spokenTable writes a row as a sentence of names and values, for a screen reader: columns mean nothing to the ear.
+func spokenTable(out io.Writer, columns []column, rows [][]cell) error {
+	for _, row := range rows {
+		var parts []string
+		for i, c := range row {
+			if word := strings.Trim(c.show, " !*.=?x-"); word != "" {
+				parts = append(parts, strings.ToLower(columns[i].name)+" "+plain.Line(strings.TrimLeft(c.show, "!*.=?x ")))
+			}
+		}
+		if _, err := fmt.Fprintln(out, strings.Join(parts, ", ")); err != nil {
 			return err
 		}
 	}
