@@ -74,6 +74,9 @@ type Settings struct {
 	OwnCommand bool     // the owner set Command: the prompt is then the last argument
 	Model      string
 	Effort     string
+	// Of an owner's own command: how it takes a model and an effort, which {model} and {effort} stand for, in place of the
+	// dialect's own options, and what comes right before the prompt.
+	ModelArgs, EffortArgs, PromptArgs []string
 }
 
 // A Turn is one prompt and all that a process needs to know to serve it.

@@ -20,6 +20,38 @@ func (s Settings) Program(kind string) string {
 // Choose returns the first that is set: the job's value, then the configuration's.
 func Choose(job, configured string) string { return firstNonEmpty(job, configured) }
 
+// ModelOptions is how the command line takes the turn's model: as the owner says of his own command, else as the dialect's
+// options say. Without a model it is empty; options may be nil.
+func (s Settings) ModelOptions(t Turn, options func(model string) []string) []string {
+	return fill(s.ModelArgs, "{model}", Choose(t.Model, s.Model), options)
+}
+
+// EffortOptions is how the command line takes the turn's effort, as ModelOptions.
+func (s Settings) EffortOptions(t Turn, options func(effort string) []string) []string {
+	return fill(s.EffortArgs, "{effort}", Choose(t.Effort, s.Effort), options)
+}
+
+// WithPrompt is the command line of an owner's own command, which ends with the prompt.
+func (s Settings) WithPrompt(argv []string, prompt string) []string {
+	return append(append(argv, s.PromptArgs...), prompt)
+}
+
+func fill(own []string, mark, value string, options func(string) []string) []string {
+	switch {
+	case value == "":
+		return nil
+	case len(own) > 0:
+		out := make([]string, 0, len(own))
+		for _, arg := range own {
+			out = append(out, strings.ReplaceAll(arg, mark, value))
+		}
+		return out
+	case options == nil:
+		return nil
+	}
+	return options(value)
+}
+
 // CheckTurn refuses a turn that no process could be started with: text that cannot be an argument, a session id that
 // an agent would read as an option, and, for an owner's own command, a prompt that does not fit an argument.
 func (s Settings) CheckTurn(t Turn) error {

@@ -64,12 +64,8 @@ func (k *kinds) add(opt Options, entry catalog.Entry) {
 		}
 		kind.Pass, kind.Env = slices.Concat(kind.Pass, own.EnvPass), own.Env
 		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort}
-		if live := kind.Transport != agent.TransportCLI; settings.OwnCommand {
-			line := own
-			if live {
-				line.PromptArgs = nil
-			}
-			settings.Args = line.CommandLine("", "")
+		if settings.OwnCommand {
+			settings.ModelArgs, settings.EffortArgs, settings.PromptArgs = own.ModelArgs, own.EffortArgs, own.PromptArgs
 		}
 		if kind.Command == "scv" && !settings.OwnCommand {
 			settings.Command = opt.Exe // the dialect adds the argument by which main knows the demo agent

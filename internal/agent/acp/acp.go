@@ -85,10 +85,8 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	if d.profile.Start != nil {
 		launch = d.profile.Start(t)
 	}
-	launch.Argv = slices.Concat([]string{d.settings.Program(d.command)}, d.settings.Args, d.profile.Args)
-	if model := agent.Choose(t.Model, d.settings.Model); model != "" && d.profile.Model != nil {
-		launch.Argv = append(launch.Argv, d.profile.Model(model)...)
-	}
+	launch.Argv = slices.Concat([]string{d.settings.Program(d.command)}, d.settings.Args, d.profile.Args,
+		d.settings.ModelOptions(t, d.profile.Model), d.settings.EffortOptions(t, nil))
 	return launch, nil
 }
 

@@ -61,12 +61,8 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	} else if t.NewID != "" {
 		argv = append(argv, "--session-id", t.NewID)
 	}
-	if model := agent.Choose(t.Model, d.settings.Model); model != "" {
-		argv = append(argv, "--model="+model)
-	}
-	if effort := agent.Choose(t.Effort, d.settings.Effort); effort != "" {
-		argv = append(argv, "--effort="+effort)
-	}
+	argv = append(argv, d.settings.ModelOptions(t, func(model string) []string { return []string{"--model=" + model} })...)
+	argv = append(argv, d.settings.EffortOptions(t, func(effort string) []string { return []string{"--effort=" + effort} })...)
 	mode := modeOf(t.Mode)
 	argv = append(argv, mode.flags...)
 	file, err := settings(mode)
@@ -75,7 +71,7 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	}
 	argv = append(argv, "--settings", t.RunDir+"/"+settingsFile)
 	if d.settings.OwnCommand {
-		argv = append(argv, t.Prompt)
+		argv = d.settings.WithPrompt(argv, t.Prompt)
 	} else {
 		argv = append(argv, "--input-format", "stream-json")
 	}

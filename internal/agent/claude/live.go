@@ -70,6 +70,7 @@ func (d *live) Plan(t agent.Turn) (agent.Launch, error) {
 		return agent.Launch{}, err
 	}
 	argv := append([]string{own.Program("claude")}, own.Args...)
+	argv = append(append(argv, own.ModelOptions(t, nil)...), own.EffortOptions(t, nil)...)
 	argv = append(argv, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages", "--permission-prompt-tool", "stdio",
 		// Nobody sees a form or a plan that waits to be left: so these ask in their answer.

@@ -55,17 +55,15 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	argv = append(argv, "exec", "--json", "--skip-git-repo-check")
 	mode, note := modeFlags(t.Mode)
 	argv = append(append(argv, mode...), quiet()...)
-	if model := agent.Choose(t.Model, d.settings.Model); model != "" {
-		argv = append(argv, "--model="+model)
-	}
-	if effort := agent.Choose(t.Effort, d.settings.Effort); effort != "" {
-		argv = append(argv, "-c", "model_reasoning_effort="+strconv.Quote(effort))
-	}
+	argv = append(argv, d.settings.ModelOptions(t, func(model string) []string { return []string{"--model=" + model} })...)
+	argv = append(argv, d.settings.EffortOptions(t, func(effort string) []string {
+		return []string{"-c", "model_reasoning_effort=" + strconv.Quote(effort)}
+	})...)
 	if t.Session != "" {
 		argv = append(argv, "resume", t.Session)
 	}
 	if d.settings.OwnCommand {
-		return agent.Launch{Argv: append(argv, t.Prompt), Note: note}, nil
+		return agent.Launch{Argv: d.settings.WithPrompt(argv, t.Prompt), Note: note}, nil
 	}
 	return agent.Launch{Argv: append(argv, "-"), Note: note}, nil
 }

@@ -94,6 +94,7 @@ func (d *live) Plan(t agent.Turn) (agent.Launch, error) {
 		return agent.Launch{}, err
 	}
 	argv := append([]string{d.settings.Program("codex")}, d.settings.Args...)
+	argv = append(append(argv, d.settings.ModelOptions(t, nil)...), d.settings.EffortOptions(t, nil)...)
 	argv = append(append(argv, "app-server"), quiet()...)
 	launch := agent.Launch{Argv: argv}
 	if t.Mode == agent.ModeAlways || t.Mode == agent.ModeReadOnly {

@@ -90,14 +90,15 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	argv = append(argv, "--output-format", "stream-json")
 	mode, note := modeFlags(t.Mode)
 	argv, launch.Note = append(argv, mode...), note
-	if model := agent.Choose(t.Model, d.settings.Model); model != "" {
-		argv = append(argv, ModelArgs(model)...)
-	}
+	argv = append(argv, d.settings.ModelOptions(t, ModelArgs)...)
 	if t.Session != "" {
 		argv = append(argv, "--resume", t.Session)
 	}
 	if d.settings.OwnCommand {
-		argv = append(argv, "-p", t.Prompt)
+		if len(d.settings.PromptArgs) == 0 {
+			argv = append(argv, "-p")
+		}
+		argv = d.settings.WithPrompt(argv, t.Prompt)
 	}
 	launch.Argv = argv
 	return launch, nil

@@ -93,14 +93,12 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	}
 	argv := append([]string{d.settings.Program("opencode")}, d.settings.Args...)
 	argv = append(argv, "run", "--format", "json")
-	if model := agent.Choose(t.Model, d.settings.Model); model != "" {
-		argv = append(argv, "-m", model)
-	}
+	argv = append(argv, d.settings.ModelOptions(t, func(model string) []string { return []string{"-m", model} })...)
 	if t.Session != "" {
 		argv = append(argv, "-s", t.Session)
 	}
 	if d.settings.OwnCommand {
-		argv = append(argv, t.Prompt)
+		argv = d.settings.WithPrompt(argv, t.Prompt)
 	}
 	launch.Argv = argv
 	return launch, nil

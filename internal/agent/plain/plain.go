@@ -48,9 +48,11 @@ func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
 	if err := d.settings.CheckTurn(t); err != nil {
 		return agent.Launch{}, err
 	}
-	argv := slices.Concat([]string{d.settings.Program(d.command)}, d.settings.Args)
+	argv := slices.Concat([]string{d.settings.Program(d.command)}, d.settings.Args, d.settings.ModelOptions(t, nil), d.settings.EffortOptions(t, nil))
 	if d.settings.OwnCommand {
-		argv = append(argv, t.Prompt)
+		argv = d.settings.WithPrompt(argv, t.Prompt)
+	} else {
+		argv = append(argv, d.settings.PromptArgs...)
 	}
 	note := d.name + " is a program of the owner's: it is held to no mode, and its exit code tells how its turn ended"
 	if t.Number > 1 {

@@ -187,26 +187,6 @@ func (c *Config) Agent(name string) AgentConfig {
 	return a
 }
 
-// CommandLine is what an owner's own command is called with before the prompt, for the given model and effort.
-func (a AgentConfig) CommandLine(model, effort string) []string {
-	args := slices.Clone(a.Args)
-	if model = cmp.Or(model, a.Model); model != "" {
-		args = append(args, fill(a.ModelArgs, "{model}", model)...)
-	}
-	if effort = cmp.Or(effort, a.Effort); effort != "" {
-		args = append(args, fill(a.EffortArgs, "{effort}", effort)...)
-	}
-	return append(args, a.PromptArgs...)
-}
-
-func fill(args []string, name, text string) []string {
-	out := make([]string, 0, len(args))
-	for _, arg := range args {
-		out = append(out, strings.ReplaceAll(arg, name, text))
-	}
-	return out
-}
-
 func (c *Config) add(l layer) []*Problem {
 	c.layers = append(c.layers, l)
 	c.Files = append(c.Files, l.file)

@@ -3,7 +3,6 @@ package config_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -92,9 +91,6 @@ model_args = ["-m", "{model}"]
 	}
 	if diff := cmp.Diff(want, c.Agent("codex")); diff != "" {
 		t.Error(diff)
-	}
-	if got := c.Agent("codex").CommandLine("m1", "high"); !slices.Equal(got, []string{"exec", "--json", "-m", "m1", "--"}) {
-		t.Errorf("command line %q", got)
 	}
 	if c.Limits.Running != 3 || c.Agent("claude").Mode != "always" {
 		t.Errorf("%+v", c)
