@@ -228,6 +228,7 @@ type Outcome struct {
 	Error  string // what the agent said went wrong
 	Usage  Usage
 	Denied []string // tool calls that the mode refused, one line each
+	Resets int64    // of ClassQuota: when the limit is renewed, in seconds of Unix time; 0 where the agent did not say
 	NoEnd  bool     // the process left without a final event: after a stop of ours that is what a stop looks like
 }
 

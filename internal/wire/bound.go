@@ -123,6 +123,8 @@ const (
 	FeatureQueue = "queue"
 	// FeatureFollow: workbench_retry and workbench_fork.
 	FeatureFollow = "follow"
+	// FeatureHolds: the action agent_resume, and check of workbench_start.
+	FeatureHolds = "holds"
 	// FeatureTail: tail of run_log.
 	FeatureTail = "tail"
 )

@@ -39,6 +39,12 @@ type ConversationResume struct {
 	Key          string         `json:"key,omitempty" need:"K"`
 }
 
+// AgentResume lets what is held for an agent's sign-in or usage limit try again (ours): one job first.
+type AgentResume struct {
+	Agent string `json:"agent"`
+	Key   string `json:"key,omitempty" need:"K"`
+}
+
 // WorkbenchRetry gives the prompt of a job that has ended anew, as a new job (ours).
 type WorkbenchRetry struct {
 	Session SessionID `json:"session"`
@@ -80,6 +86,12 @@ func (ConversationPause) Action() string { return "conversation_pause" }
 
 // Action returns conversation_resume.
 func (ConversationResume) Action() string { return "conversation_resume" }
+
+// Action returns agent_resume.
+func (AgentResume) Action() string { return "agent_resume" }
+
+// ClientKey returns the key.
+func (c AgentResume) ClientKey() string { return c.Key }
 
 // Action returns workbench_retry.
 func (WorkbenchRetry) Action() string { return "workbench_retry" }

@@ -55,6 +55,9 @@ type WorkbenchStart struct {
 	Key  string          `json:"key,omitempty" need:"K"` // ours
 	// Transport is TransportLive or TransportCLI (ours); absent: as configured. The conversation keeps it.
 	Transport *string `json:"transport,omitzero" need:"O"`
+	// Check marks a job that is to find out whether its agent works (ours): no hold keeps it back, and what is held goes
+	// on when it completes.
+	Check bool `json:"check,omitzero" need:"K"`
 }
 
 // TransportLive asks for one process that serves several turns, whatever its protocol (ours); such a run's transport is

@@ -150,7 +150,7 @@ var (
 			ApprovalsPage{}, ApprovalRules{}, ApprovalRuleAdd{}, ApprovalRuleRemove{}, ApprovalTest{},
 			WorkbenchApprove{}, WorkbenchResume{}, WorkbenchDismiss{}, WorktreeRemove{}, AttachCommand{}, AttachIO{},
 			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, Why{}, DaemonStop{},
-			JobsPage{}, DaemonRestart{}, JobPrompt{}, JobEdit{}, JobMove{}, ConversationPause{}, ConversationResume{},
+			JobsPage{}, DaemonRestart{}, JobPrompt{}, JobEdit{}, JobMove{}, ConversationPause{}, ConversationResume{}, AgentResume{},
 			WorkbenchRetry{}, WorkbenchFork{})
 	})
 )

@@ -185,6 +185,8 @@ const (
 	ClassAgent   Class = "agent"
 	ClassLimit   Class = "limit"
 	ClassRefused Class = "refused"
+	// ClassBudget: what the owner allowed to be spent is spent.
+	ClassBudget Class = "budget"
 )
 
 // Delivery is what became of a prompt that was sent to a conversation (ours).

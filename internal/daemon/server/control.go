@@ -92,6 +92,8 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return queuer{r}.conversationPause(cmd)
 	case wire.ConversationResume:
 		return queuer{r}.conversationResume(cmd)
+	case wire.AgentResume:
+		return r.agentResume(cmd)
 	case wire.WorkbenchResume:
 		return follower{r}.workbenchResume(cmd)
 	case wire.WorkbenchRetry:

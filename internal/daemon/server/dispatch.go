@@ -16,7 +16,7 @@ func features() []string {
 		wire.FeatureWatch, wire.FeatureKey, wire.FeatureReason, wire.FeatureWhy, wire.FeatureResultPage,
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
 		wire.FeatureRestart, wire.FeatureTransport,
-		wire.FeatureQueue, wire.FeatureFollow,
+		wire.FeatureQueue, wire.FeatureFollow, wire.FeatureHolds,
 		wire.FeatureDigest, wire.FeatureApprovals,
 	}
 }

@@ -51,6 +51,7 @@ func (r *request) problems() []string {
 	if storage := r.Hub.Snapshot().Storage; storage != "" {
 		out = append(out, storage)
 	}
+	out = append(out, r.Hub.Holds().Sentences()...)
 	if r.Problems != nil {
 		out = append(out, r.Problems()...)
 	}

@@ -45,7 +45,10 @@ func (m *model) start(q StartRequest) (*job, error) {
 		mode = m.h.o.DefaultMode(q.Agent)
 	}
 	c := m.newConversation(row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode, Transport: q.Transport})
-	return c.add(newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start"}), nil
+	return c.add(newJob{
+		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start",
+		mark: func(r *row.Job) { r.Check = q.Check },
+	}), nil
 }
 
 // newConversation numbers a conversation.

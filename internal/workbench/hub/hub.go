@@ -64,6 +64,7 @@ type Options struct {
 	UUID        func() string                    // a new uuid for a run
 	Known       func(handle wire.RunHandle) bool // beside the hub's own count: a handle that must not be used; must not block
 	Log         *slog.Logger
+	AfterLimit  func(agent string) bool           // the owner lets it go on by itself once a usage limit is renewed
 	DefaultMode func(agent string) string         // permission mode of a job that names none
 	Live        func(agent string) bool           // one process of it serves several turns
 	Transport   func(agent, forced string) string // as Run.Transport names it; forced is the conversation's
@@ -123,6 +124,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.UUID == nil {
 		o.UUID = func() string { return "" }
+	}
+	if o.AfterLimit == nil {
+		o.AfterLimit = func(string) bool { return false }
 	}
 	if o.DefaultMode == nil {
 		o.DefaultMode = func(string) string { return string(wire.ModeOnRisk) }

@@ -39,6 +39,7 @@ type disk struct {
 
 	approvals map[wire.ApprovalID]row.Approval
 	rules     map[string]row.Rule
+	holds     map[string]row.Hold
 }
 
 func newDisk() *disk {
@@ -46,7 +47,7 @@ func newDisk() *disk {
 		sessions: map[wire.SessionID]row.Session{}, convs: map[wire.ConversationID]row.Conversation{},
 		jobs: map[wire.JobID]row.Job{}, runs: map[wire.RunHandle]row.Run{}, prompts: map[wire.JobID]row.Prompt{},
 		results: map[wire.JobID]row.Result{}, entered: make(chan struct{}, 1000),
-		approvals: map[wire.ApprovalID]row.Approval{}, rules: map[string]row.Rule{},
+		approvals: map[wire.ApprovalID]row.Approval{}, rules: map[string]row.Rule{}, holds: map[string]row.Hold{},
 	}
 }
 
@@ -93,6 +94,9 @@ func (d *disk) Store(ctx context.Context, b row.Batch) error {
 	}
 	for _, r := range b.Rules {
 		d.rules[r.ID] = r
+	}
+	for _, h := range b.Holds {
+		d.holds[h.ID()] = h
 	}
 	d.counters = b.Counters
 	return nil
@@ -155,6 +159,11 @@ func (d *disk) load() row.Loaded {
 	for _, r := range d.rules {
 		if !r.Removed {
 			l.Rules = append(l.Rules, r)
+		}
+	}
+	for _, h := range d.holds {
+		if !h.Over {
+			l.Holds = append(l.Holds, h)
 		}
 	}
 	l.Sessions = slices.Collect(maps.Values(d.sessions))

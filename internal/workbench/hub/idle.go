@@ -24,6 +24,7 @@ func (j *job) again(at time.Time, why string) {
 	if r := j.run; r != nil && r.current == j {
 		r.current, r.row.Job = nil, nil
 	}
+	m.holds.left(j)
 	j.run, j.row.Run, j.row.Turn, j.row.Detail = nil, nil, 0, nil
 	j.touch()
 	queuedJob{j}.enqueue()

@@ -24,6 +24,7 @@ type StartRequest struct {
 	Prompt    row.Prompt
 	Task      string // first line of the prompt, at most wire.MaxTaskRunes
 	Origin    wire.JobOrigin
+	Check     bool // the job is to find out whether the agent works
 }
 
 // A SendRequest asks for a further turn of a conversation.

@@ -45,19 +45,20 @@ type rows struct {
 
 	approvals map[*approval]struct{}
 	rules     map[string]row.Rule
+	holds     map[string]row.Hold
 }
 
 func newRows() rows {
 	return rows{
 		sessions: map[*session]struct{}{}, convs: map[*conversation]struct{}{}, jobs: map[*job]struct{}{},
 		runs: map[*run]struct{}{}, prompts: map[wire.JobID]row.Prompt{}, results: map[*job]struct{}{},
-		approvals: map[*approval]struct{}{}, rules: map[string]row.Rule{},
+		approvals: map[*approval]struct{}{}, rules: map[string]row.Rule{}, holds: map[string]row.Hold{},
 	}
 }
 
 func (r *rows) empty() bool {
 	return len(r.sessions)+len(r.convs)+len(r.jobs)+len(r.runs)+len(r.prompts)+len(r.results)+
-		len(r.approvals)+len(r.rules)+len(r.accepted) == 0
+		len(r.approvals)+len(r.rules)+len(r.holds)+len(r.accepted) == 0
 }
 
 // join puts back what an older batch could not store; the newer values of a row are taken anyway.
@@ -70,9 +71,15 @@ func (r *rows) join(old rows) {
 	maps.Copy(r.results, old.results)
 	r.accepted = append(old.accepted, r.accepted...)
 	maps.Copy(r.approvals, old.approvals)
-	for id, rule := range old.rules {
-		if _, newer := r.rules[id]; !newer {
-			r.rules[id] = rule
+	older(r.rules, old.rules)
+	older(r.holds, old.holds)
+}
+
+// older adds what a map has nothing newer of.
+func older[T any](to, from map[string]T) {
+	for id, v := range from {
+		if _, newer := to[id]; !newer {
+			to[id] = v
 		}
 	}
 }
@@ -198,6 +205,7 @@ func (m *model) take(all bool) (row.Batch, bool) {
 		b.Approvals = append(b.Approvals, a.row)
 	}
 	b.Rules = slices.Collect(maps.Values(r.rules))
+	b.Holds = slices.Collect(maps.Values(r.holds))
 	for j := range r.results {
 		if b.Results == nil {
 			b.Results = map[wire.JobID]row.Result{}
@@ -334,6 +342,7 @@ func (m *model) close() {
 	}
 	m.idling.stop()
 	m.scarce.stop()
+	m.holds.next.stop()
 	for _, r := range m.runs {
 		r.word.stop()
 	}

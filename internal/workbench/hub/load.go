@@ -29,6 +29,9 @@ func (f loader) rows(l row.Loaded) {
 	for _, r := range l.Runs {
 		f.run(r)
 	}
+	for _, h := range l.Holds {
+		m.holds.rows[h.ID()] = &hold{row: h}
+	}
 	for _, j := range l.Jobs {
 		f.job(j, l.Prompts[j.Job.Job])
 	}
@@ -36,6 +39,7 @@ func (f loader) rows(l row.Loaded) {
 		f.approval(a)
 	}
 	m.asks.rules = l.Rules
+	m.holds.renewed()
 	slices.SortFunc(m.queued, byPlace)
 	slices.SortFunc(m.finished, byNumber)
 	slices.SortFunc(m.ended, func(a, b *run) int { return cmp.Compare(a.row.Ended, b.row.Ended) })
@@ -124,6 +128,7 @@ func (j *job) rejoin() {
 		return
 	}
 	j.run.current = j
+	m.holds.begun(j)
 	j.row.State, j.row.Detail = wire.StateUnknown, text(detailLooking)
 }
 

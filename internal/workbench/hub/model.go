@@ -39,6 +39,7 @@ type model struct {
 	idling   alarm  // rings when the longest idle run has been so for too long
 	asks     asks
 	unread   unread
+	holds    holds
 
 	rev uint64
 	feed
@@ -72,10 +73,11 @@ type job struct {
 	steering  *Steering // while it is not known whether the running turn takes it
 	run       *run      // that serves it, while it is not finished
 	prompt    string
-	retrying  bool   // the detail is what the agent tries again
-	born      uint64 // batch that first holds it; 0: loaded
-	assigned  uint64 // batch that holds its turn
-	cancelled uint64 // batch that holds the wish to cancel it
+	begun     time.Time // its turn, in this daemon
+	retrying  bool      // the detail is what the agent tries again
+	born      uint64    // batch that first holds it; 0: loaded
+	assigned  uint64    // batch that holds its turn
+	cancelled uint64    // batch that holds the wish to cancel it
 	result    *row.Result
 	entry     *list.Element
 }
@@ -101,6 +103,7 @@ func newModel(h *Hub) *model {
 		jobs: map[wire.JobID]*job{}, runs: map[wire.RunHandle]*run{}, keys: map[string]*job{},
 	}
 	m.asks.m, m.asks.rows = m, map[wire.ApprovalID]*approval{}
+	m.holds.m, m.holds.rows, m.holds.lifted = m, map[string]*hold{}, map[string]time.Time{}
 	m.feed.watchers = map[*Watcher]struct{}{}
 	m.pending = newPending(h.do)
 	return m

@@ -65,6 +65,8 @@ func (m *model) advance() {
 			j.say("waits until the ledger can be written")
 		case m.draining:
 			j.say("waits for SCV to start again")
+		case m.holds.waits(j) != "":
+			j.say(m.holds.waits(j))
 		case m.active >= m.h.o.Limits.Running:
 			place++
 			j.say(fmt.Sprintf("waits for room: %d of %d turns run, %s", m.active, m.h.o.Limits.Running, position(place)))
@@ -171,7 +173,7 @@ func (j *job) begin() {
 	c.current = j
 	c.touch()
 	j.row.Turn, j.row.Assigned, j.assigned = c.row.Turns, j.row.Assigned+1, m.batch
-	j.row.Detail = nil
+	j.row.Detail, j.row.Class = nil, nil
 	r := c.run
 	if r == nil {
 		r = c.newRun()
@@ -180,6 +182,7 @@ func (j *job) begin() {
 		r.step(state.Start)
 		m.after(effect{run: r})
 	}
+	m.holds.begun(j)
 	j.run, r.current = r, j
 	j.row.Run = &r.row.Handle
 	r.row.Job = &j.row.Job.Job

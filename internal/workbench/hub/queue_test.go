@@ -87,7 +87,6 @@ func TestQueuePauses(t *testing.T) {
 		{row.End{State: wire.StateFailed, Class: "network"}, ""},
 		{row.End{State: wire.StateCancelled}, ""},
 		{row.End{State: wire.StateInterrupted}, "was interrupted"},
-		{row.End{State: wire.StateFailed, Class: "auth"}, "needs a sign-in"},
 		{row.End{State: wire.StateFailed, Class: "quota"}, "reached a usage limit"},
 		{row.End{State: wire.StateFailed, Class: "start"}, "could not be started"},
 		{row.End{State: wire.StateFailed, Class: "missing"}, "could not be started"},

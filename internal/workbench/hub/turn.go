@@ -18,6 +18,7 @@ const (
 	classMissing = "missing"
 	classAuth    = "auth"
 	classQuota   = "quota"
+	classBudget  = "budget"
 	classAgent   = "agent"
 )
 
@@ -138,6 +139,7 @@ func (j *job) end(e ending, at time.Time, source string) {
 	if !j.step(ev, at, source, endFact(e)) { // a job that began nowhere cannot have completed
 		j.step(state.Interrupt, at, "daemon", "its end could not be: "+e.state.String())
 	}
+	m.holds.ended(j, e)
 	j.row.Resumable = j.row.State == wire.StateInterrupted && !j.row.Reviewed
 	chain{j}.resumed()
 	c := j.conv
@@ -183,14 +185,13 @@ func verb(s wire.AgentState) string {
 	return "was " + s.String()
 }
 
-// pause holds a conversation's queue after an end that the next prompt would only repeat or build on blindly.
+// pause holds a conversation's queue after an end that the next prompt would only repeat or build on blindly. What needs
+// a sign-in is held for the whole agent (see holds).
 func (c *conversation) pause(j *job, e ending) {
 	var why string
 	switch {
 	case e.state == wire.StateInterrupted:
 		why = "was interrupted"
-	case e.state == wire.StateFailed && e.class == classAuth:
-		why = "needs a sign-in"
 	case e.state == wire.StateFailed && e.class == classQuota:
 		why = "reached a usage limit"
 	case e.state == wire.StateFailed && (e.class == classStart || e.class == classMissing):
@@ -330,7 +331,11 @@ func (r *run) turnEnded(j *job, s row.Step) {
 	asking{r}.closeAsks(row.ClosedVoid)
 	j.usage(e)
 	oneTurn := r.row.Transport == wire.TransportCLI
-	j.end(ending{e.State, e.Class, e.Detail, &row.Result{Reply: e.Reply, Error: e.Error}, oneTurn}, s.At, "agent")
+	if m.holds.parks(j, &e) {
+		j.park(&e, s.At)
+	} else {
+		j.end(ending{e.State, e.Class, e.Detail, &row.Result{Reply: e.Reply, Error: e.Error}, oneTurn}, s.At, "agent")
+	}
 	r.row.Detail = text(e.Detail)
 	if oneTurn {
 		ev, _ := state.Ending(e.State)

@@ -132,7 +132,7 @@ func (r reads) recent(ctx context.Context, l *row.Loaded) (err error) {
 	return nil
 }
 
-// questions are the approvals that are not over with the newest that are, and the rules.
+// questions are the approvals that are not over with the newest that are, the rules, and what holds jobs back.
 func (r reads) questions(ctx context.Context, l *row.Loaded) (err error) {
 	if l.Approvals, err = many[row.Approval](ctx, r.db, "open approvals", openApprovals); err != nil {
 		return err
@@ -142,7 +142,10 @@ func (r reads) questions(ctx context.Context, l *row.Loaded) (err error) {
 		return err
 	}
 	l.Approvals = append(l.Approvals, over...)
-	l.Rules, err = many[row.Rule](ctx, r.db, "rules", heldRules)
+	if l.Rules, err = many[row.Rule](ctx, r.db, "rules", heldRules); err != nil {
+		return err
+	}
+	l.Holds, err = many[row.Hold](ctx, r.db, "holds", openHolds)
 	return err
 }
 

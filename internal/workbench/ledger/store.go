@@ -21,14 +21,14 @@ import (
 
 // statements are prepared once for the writer's connection.
 type statements struct {
-	meta, session, conversation, job, prompt, result, run, approval, rule *sql.Stmt
+	meta, session, conversation, job, prompt, result, run, approval, rule, hold *sql.Stmt
 }
 
 func (p *statements) all() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
 		&p.meta: putMeta, &p.session: putSession, &p.conversation: putConversation, &p.job: putJob,
 		&p.prompt: putPrompt, &p.result: putResult, &p.run: putRun,
-		&p.approval: putApproval, &p.rule: putRule,
+		&p.approval: putApproval, &p.rule: putRule, &p.hold: putHold,
 	}
 }
 
@@ -182,6 +182,9 @@ func (w *batchWriter) rows(s *statements, b row.Batch) {
 	}
 	for i := range b.Rules {
 		w.put(s.rule, int64(b.Rules[i].Num), flag(b.Rules[i].Removed), w.encode(&b.Rules[i]))
+	}
+	for i := range b.Holds {
+		w.put(s.hold, b.Holds[i].ID(), flag(b.Holds[i].Over), w.encode(&b.Holds[i]))
 	}
 }
 

@@ -132,6 +132,7 @@ type End struct {
 	CostUSD          *float64
 	CumulativeTokens bool
 	CumulativeCost   bool
+	Resets           uint64 // of a reached usage limit: when it is renewed, in seconds of Unix time; 0 where nobody said
 }
 
 // LifeKind tells what a Life reports.

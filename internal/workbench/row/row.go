@@ -74,6 +74,7 @@ type Job struct {
 	Home      string          `json:"home"`
 	Machine   string          `json:"machine"`
 	Assigned  uint32          `json:"assigned"` // how often the job was given to a machine
+	Check     bool            `json:"check,omitzero"` // it is to find out whether its agent works, so no hold keeps it back
 	Steer     *Steer          `json:"steer,omitempty"`
 	EditKey   string          `json:"edit_key,omitempty"` // the client's, of the last edit or move
 
@@ -116,6 +117,7 @@ type Batch struct {
 	Results       map[wire.JobID]Result
 	Approvals     []Approval
 	Rules         []Rule
+	Holds         []Hold
 	Counters      Counters
 	Accepted      []Accepted // what the owner asked for, for accepted.jsonl
 }
@@ -123,7 +125,7 @@ type Batch struct {
 // Empty reports whether nothing would be written.
 func (b *Batch) Empty() bool {
 	return len(b.Sessions)+len(b.Conversations)+len(b.Jobs)+len(b.Runs)+len(b.Prompts)+len(b.Results)+
-		len(b.Approvals)+len(b.Rules)+len(b.Accepted) == 0
+		len(b.Approvals)+len(b.Rules)+len(b.Holds)+len(b.Accepted) == 0
 }
 
 // Counters are drawn once per home and never used again.
@@ -164,4 +166,5 @@ type Loaded struct {
 	Prompts       map[wire.JobID]Prompt // of unfinished jobs
 	Approvals     []Approval            // that are not over, and the newest 200 that are
 	Rules         []Rule                // that were not removed
+	Holds         []Hold                // that are not over
 }

@@ -75,7 +75,7 @@ func build() *grid {
 		queued    = wire.StateQueued
 		completed = wire.StateCompleted
 	)
-	set(Queue, queued, starting, queued, unknown)
+	set(Queue, queued, starting, working, awaiting, queued, unknown)
 	set(Start, starting, queued, idle, unknown)
 	set(Ready, idle, starting, idle)
 	set(Turn, working, starting, idle, working, unknown)
