@@ -23,7 +23,7 @@ func (r queuer) conversationResume(cmd wire.ConversationResume) (answer, error) 
 
 // conversationName checks a conversation's two names, which may come from anywhere.
 func conversationName(session wire.SessionID, id wire.ConversationID) error {
-	const hint = "conversations are listed by: scv jobs list --json conversation"
+	const hint = "conversations are listed by: scv jobs list --json=job,conversation"
 	if _, err := wire.ParseConversationID(string(id)); err != nil {
 		return wire.Refuse(wire.ReasonInvalid, hint, "%v", err)
 	}

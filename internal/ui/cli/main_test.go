@@ -240,7 +240,7 @@ func TestFindJob(t *testing.T) {
 		{Session: "old", Job: "job-4", CreatedUnixSeconds: 1},
 	}}
 	for name, want := range map[string]string{
-		"job-3": "workbench-aa11/job-3", "3": "workbench-aa11/job-3", "job-1": "workbench-aa11/job-12", "@last": "workbench-aa11/job-12",
+		"job-3": "workbench-aa11/job-3", "3": "workbench-aa11/job-3", "@last": "workbench-aa11/job-12",
 		"-": "workbench-aa11/job-12", "workbench-bb/job-4": "workbench-bb22/job-4", "old/job-4": "old/job-4", "workbench-aa11/job-12": "workbench-aa11/job-12",
 	} {
 		job, err := findJob(view, name)
@@ -248,7 +248,7 @@ func TestFindJob(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %s", name, job, err, want)
 		}
 	}
-	for name, code := range map[string]int{"job-4": 2, "job-": 2, "job-99": 3, "workbench-aa11/job-4": 3, "": 3, "x": 3} {
+	for name, code := range map[string]int{"job-4": 2, "job-": 2, "job-99": 3, "job-1": 3, "1": 3, "workbench-aa11/job-1": 3, "workbench-aa11/job-4": 3, "": 3, "x": 3} {
 		_, err := findJob(view, name)
 		e, ok := errors.AsType[*fault](err)
 		if !ok || e.code != code || e.next == "" {
@@ -260,6 +260,26 @@ func TestFindJob(t *testing.T) {
 	}
 	if _, err := findJob(&wire.Snapshot{}, "@last"); err == nil {
 		t.Error("@last of nothing")
+	}
+}
+
+func TestFindRun(t *testing.T) {
+	view := &wire.Snapshot{
+		Jobs: []wire.Job{{Job: "job-3", Conversation: new(wire.ConversationID("codex-3"))}},
+		Runs: []wire.Run{
+			{Handle: "codex-1f9a2c", Conversation: new(wire.ConversationID("codex-7")), Live: true},
+			{Handle: "codex-2b0000", Conversation: new(wire.ConversationID("codex-1"))},
+			{Handle: "codex-3c0000", Conversation: new(wire.ConversationID("codex-2")), Live: true},
+			{Handle: "codex-2d0000", Conversation: new(wire.ConversationID("codex-2"))},
+		},
+	}
+	for name, want := range map[string]wire.RunHandle{
+		"codex-1f9a2c": "codex-1f9a2c", "codex-1f": "codex-1f9a2c", "codex-2": "codex-3c0000", "codex-2b0000": "codex-2b0000",
+		"codex-1": "", "codex-3": "", "codex-": "", "codex-2b0": "codex-2b0000", "x": "", "": "",
+	} {
+		if got, ok := findRun(view, name); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", name, got, ok, want)
+		}
 	}
 }
 

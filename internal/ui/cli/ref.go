@@ -23,7 +23,8 @@ func newest(jobs []wire.Job) *wire.Job {
 }
 
 // findJob resolves what a person calls a job: job-3, 3, <session>/job-3 or the beginning of that session, the beginning
-// of a handle that only one has, and @last or - for the newest.
+// of a handle that only one has, and @last or - for the newest. A whole handle is no beginning of another: whoever says
+// job-1 after it left the list never means job-12.
 func findJob(view *wire.Snapshot, name string) (*wire.Job, error) {
 	if name == "@last" || name == "-" {
 		if job := newest(view.Jobs); job != nil {
@@ -67,7 +68,7 @@ func matchJobs(jobs []wire.Job, session, handle string) (exact, prefix []wire.Jo
 		}
 		if string(job.Job) == handle {
 			exact = append(exact, job)
-		} else if handle != "" && strings.HasPrefix(string(job.Job), handle) {
+		} else if handle != "" && !wire.ValidJobID(handle) && strings.HasPrefix(string(job.Job), handle) {
 			prefix = append(prefix, job)
 		}
 	}
@@ -96,16 +97,26 @@ func (r *reading) findAnyJob(ctx context.Context, view *wire.Snapshot, name stri
 	}
 }
 
-// findRun resolves a run handle or the beginning of one.
+// findRun resolves a run handle, the name of a conversation that has one run that is alive, or else the beginning of a
+// handle. What is the name of a conversation is no beginning: codex-1 never means codex-1f9a2c of another one.
 func findRun(view *wire.Snapshot, name string) (wire.RunHandle, bool) {
-	var found []wire.RunHandle
+	var found, own []wire.RunHandle
+	talk := slices.ContainsFunc(view.Jobs, func(j wire.Job) bool { return j.Conversation != nil && string(*j.Conversation) == name })
 	for _, run := range view.Runs {
-		if string(run.Handle) == name {
+		switch {
+		case string(run.Handle) == name:
 			return run.Handle, true
-		}
-		if strings.Contains(name, "-") && strings.HasPrefix(string(run.Handle), name) {
+		case run.Conversation != nil && string(*run.Conversation) == name:
+			talk = true
+			if run.Live {
+				own = append(own, run.Handle)
+			}
+		case strings.Contains(name, "-") && strings.HasPrefix(string(run.Handle), name):
 			found = append(found, run.Handle)
 		}
+	}
+	if talk {
+		found = own
 	}
 	if len(found) == 1 {
 		return found[0], true
