@@ -21,6 +21,7 @@ type jobLogOptions struct {
 	follow bool
 	wait   bool
 	tail   int
+	cut    bool // the beginning was left out by --tail, which may be 0
 	json   jsonFlag
 }
 
@@ -43,6 +44,7 @@ With -f the log is followed until the job has ended; ctrl-C leaves the job runni
 			if len(args) == 1 {
 				opts.id = args[0]
 			}
+			opts.cut = cmd.Flags().Changed("tail")
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
@@ -92,10 +94,7 @@ func runJobLog(ctx context.Context, opts *jobLogOptions) error {
 		}
 		lines = append(lines, ofJob(part, job)...)
 	}
-	if opts.tail > 0 && len(lines) > opts.tail {
-		lines = lines[len(lines)-opts.tail:]
-	}
-	return opts.print(lines)
+	return opts.print(opts.last(lines))
 }
 
 // runs resolves the id: a run by its handle, else the runs of a job.
@@ -129,6 +128,14 @@ func (r *reading) wholeLog(ctx context.Context, run wire.RunHandle) (lines []log
 			return lines, at, nil
 		}
 	}
+}
+
+// last are the lines that --tail leaves.
+func (o *jobLogOptions) last(lines []logLine) []logLine {
+	if !o.cut {
+		return lines
+	}
+	return lines[max(0, len(lines)-o.tail):]
 }
 
 // ofJob keeps the lines of one job of a run that served several: those from the start of its turn to the next one's.
@@ -281,18 +288,22 @@ func (o *jobLogOptions) followJob(ctx context.Context, r *reading, job *wire.Job
 // followRun prints one run's log until it has ended. A live run goes on after a job: with one, its turn's end is the end.
 func (o *jobLogOptions) followRun(ctx context.Context, r *reading, run wire.RunHandle, job *wire.Job, live bool) error {
 	var after client.LogPosition
-	if o.tail > 0 {
+	mine := true
+	ends := func(e *wire.RunEvent) bool { return live && job != nil && e.Kind == wire.EventTurnEnded }
+	if o.cut {
 		lines, next, err := r.wholeLog(ctx, run)
 		if err != nil {
 			return err
 		}
-		lines = ofJob(lines, job)
-		if err := o.print(lines[max(0, len(lines)-o.tail):]); err != nil {
+		own := ofJob(lines, job)
+		if err := o.print(o.last(own)); err != nil {
 			return err
 		}
-		after = next
+		if slices.ContainsFunc(own, func(l logLine) bool { return ends(&l.RunEvent) }) {
+			return nil
+		}
+		after, mine = next, len(lines) == 0 || len(own) > 0 && own[len(own)-1].Seq == lines[len(lines)-1].Seq
 	}
-	mine := true
 	err := client.FollowLog(ctx, o.f.target(r.h), run, after, func(page wire.RunLogPage) error {
 		for _, event := range page.Events {
 			if job != nil && event.Kind == wire.EventTurnStarted && event.Job != nil {
@@ -304,7 +315,7 @@ func (o *jobLogOptions) followRun(ctx context.Context, r *reading, run wire.RunH
 			if err := o.f.printLogLine(&logLine{Run: run, RunEvent: event}, &o.json); err != nil {
 				return err
 			}
-			if live && job != nil && event.Kind == wire.EventTurnEnded {
+			if ends(&event) {
 				return errDone
 			}
 		}
