@@ -94,7 +94,15 @@ func dropName(root *os.Root, name string) error {
 // Sound reads every page of a database and reports what is wrong with it; it changes nothing. A layout that this build
 // does not know is a *NewerLayoutError.
 func Sound(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", readerDSN(path))
+	err := sound(ctx, readerDSN(path))
+	if err != nil && writeProtected(err) {
+		err = sound(ctx, readerDSN(path)+immutable)
+	}
+	return err
+}
+
+func sound(ctx context.Context, dsn string) error {
+	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}

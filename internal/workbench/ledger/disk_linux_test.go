@@ -79,6 +79,9 @@ func TestReadOnlyDirectoryIsRead(t *testing.T) {
 	if snap, err := r.Snapshot(t.Context()); err != nil || len(snap.Jobs) != 1 {
 		t.Errorf("%d jobs, %v", len(snap.Jobs), err)
 	}
+	if err := ledger.Sound(t.Context(), h.LedgerPath()); err != nil {
+		t.Errorf("a ledger that cannot be written is called unsound: %v", err)
+	}
 	if _, err := ledger.Open(t.Context(), h, nil); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("opened for writing: %v", err)
 	}

@@ -40,14 +40,17 @@ func OpenReader(ctx context.Context, h *home.Home) (*Reader, error) {
 	}
 	r, err := openReader(ctx, readerDSN(path))
 	if err != nil && writeProtected(err) {
-		// A directory that cannot be written holds no half-written database: nobody can be writing it.
-		r, err = openReader(ctx, readerDSN(path)+"&immutable=1")
+		r, err = openReader(ctx, readerDSN(path)+immutable)
 	}
 	if err != nil {
 		return nil, unopened(h, err)
 	}
 	return r, nil
 }
+
+// immutable is added to the name of a database whose directory cannot be written: nobody can be writing it, so it is
+// never half-written, and SQLite could not make the files beside it that it would read it with.
+const immutable = "&immutable=1"
 
 func writeProtected(err error) bool {
 	return strings.Contains(err.Error(), "readonly") || strings.Contains(err.Error(), "unable to open database file")
