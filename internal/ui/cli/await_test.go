@@ -10,27 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"scv/internal/home"
 	"scv/internal/wire"
 )
 
 // A machine that has much to do may take longer to start a daemon than a handshake may last: that is no failed start.
 func TestAStartingDaemonMayBeSilentAtFirst(t *testing.T) {
-	dir, err := os.MkdirTemp("", "scv") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	f := newFactory(System{Out: io.Discard, Err: io.Discard, Environ: []string{"SCV_HOME=" + dir}, Version: "1", Now: time.Now})
-	defer f.close()
-	h, err := f.openHome()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", h.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	f, h, l := seat(t)
 	served := make(chan error, 1)
 	go func() {
 		silent, err := l.Accept()
@@ -55,6 +41,49 @@ func TestAStartingDaemonMayBeSilentAtFirst(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Two people stop one daemon: it is gone before it answers the second, who got what was wanted.
+func TestADaemonThatEndsMeanwhileIsStopped(t *testing.T) {
+	f, _, l := seat(t)
+	served := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = greet(c)
+			l.Close()
+			c.Close()
+		}
+		served <- err
+	}()
+	if err := runStop(t.Context(), &stopOptions{f: f}); err != nil {
+		t.Errorf("a daemon that ended by itself is not stopped: %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seat is a home whose daemon the test plays.
+func seat(t *testing.T) (*factory, *home.Home, net.Listener) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "scv") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	f := newFactory(System{Out: io.Discard, Err: io.Discard, Environ: []string{"SCV_HOME=" + dir}, Version: "1", Now: time.Now})
+	t.Cleanup(f.close)
+	h, err := f.openHome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", h.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return f, h, l
 }
 
 // greet answers one handshake.

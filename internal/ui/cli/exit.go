@@ -98,7 +98,7 @@ func explain(ctx context.Context, cmd *cobra.Command, err error) error {
 	case errors.Is(err, client.ErrNoDaemon):
 		return &fault{code: exitUnreachable, message: "no daemon answers (it is not running)", next: "start it: scv start   Or try without installing anything: scv demo"}
 	case errors.Is(err, client.ErrSilent), errors.Is(err, context.DeadlineExceeded):
-		return &fault{code: exitUnreachable, message: "the daemon does not answer", next: "look at it: scv status   If it hangs: scv restart"}
+		return &fault{code: exitUnreachable, message: "the daemon does not answer", next: "look at it: scv status   It says how to end one that hangs"}
 	case errors.Is(err, client.ErrBroken), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return &fault{code: exitUnreachable, message: "the daemon went away in the middle of an answer", next: "ask again; the work itself is kept: scv jobs"}
 	case errors.Is(err, fs.ErrPermission):

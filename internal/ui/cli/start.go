@@ -132,8 +132,18 @@ func runStop(ctx context.Context, opts *stopOptions) error {
 	return nil
 }
 
-// stopDaemon asks the daemon to end and waits until its socket and its process are gone.
+// stopDaemon asks the daemon to end and waits until its socket and its process are gone. One that goes away meanwhile,
+// as when two people stop it, is looked for again: then there is none, or its successor, which is asked.
 func (f *service) stopDaemon(ctx context.Context, h *home.Home, all bool) (note string, err error) {
+	for range 3 {
+		if note, err = f.stopOnce(ctx, h, all); !errors.Is(err, client.ErrBroken) {
+			break
+		}
+	}
+	return note, err
+}
+
+func (f *service) stopOnce(ctx context.Context, h *home.Home, all bool) (note string, err error) {
 	c, err := f.connect(ctx, h)
 	if errors.Is(err, client.ErrSilent) {
 		return "", silent(h)
