@@ -196,17 +196,13 @@ func TestE2_P34_IdleDashboardWritesNothingAndSleeps(t *testing.T) {
 
 func TestE15_KilledDaemonUnderTheDashboard(t *testing.T) {
 	l := newLab(t)
-	open := l.gate()
-	l.fake("codex")
-	l.agent("codex", codexBegins+`; `+codexSays("before")+`; read -r go <$here/gate; `+codexSays("after")+`; `+codexEnds)
-	l.start("--agent", "codex", "work")
+	l.start("--agent", "demo", "@@say:before|sleep:3000|say:after")
 	d := l.dashboard(normal())
 	d.shows("job-1", "before")
 	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
 	d.shows("OFFLINE since", "job-1", "before")
 	l.ok("start")
 	d.without("OFFLINE")
-	open()
 	d.shows("after", "completed")
 	d.press("q")
 	d.leaves(0)
