@@ -7,7 +7,7 @@ RACE   ?= $(shell command -v cc >/dev/null 2>&1 && echo -race)
 COUNT  ?=
 BUILD   = CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build test lint bench chaos chaos-long soak golden fuzz-short check clean
+.PHONY: build test lint bench chaos chaos-long soak agents golden fuzz-short check clean
 
 build: ## one static binary, ./scv
 	$(BUILD) -o scv ./cmd/scv
@@ -42,6 +42,9 @@ chaos-long: ## the same, in an hour or two
 soak: RUN = Soak
 soak: ## an hour of fifty runs and clients that misbehave
 	$(CHAOS) -timeout 3h -args -seed $(SEED) -soak 1h
+
+agents: ## tries every agent that is installed (SCV_REAL_NAME names its program) and writes docs/agents.md
+	$(GO) test ./internal/testkit/acceptance -count=1 -v -run "TestMatrix" -timeout 60m -args -every -update
 
 golden: ## writes generated pages and golden files anew
 	$(GO) test ./internal/workbench/state ./internal/wire -update
