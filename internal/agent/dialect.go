@@ -45,7 +45,14 @@ type Kind struct {
 	Install   string   // the one command that installs it
 	New       func(Settings) Dialect
 
-	Env map[string]string // set in the agent's environment by the owner's configuration
+	Env     map[string]string // set in the agent's environment by the owner's configuration
+	Granted []string          // further names that the owner lets through, as in Pass
+	Account SignIn
+	// Endpoint names the variable that says which service the agent speaks to, where there is one.
+	Endpoint string
+	Private  func(dir string) PrivateHome // nil: it is not known how to give the agent a home of its own
+	Home     map[string]string            // set in its environment: where its private home is; nil for the owner's own
+	Apart    bool                         // credentials of the environment stay behind, but for Granted
 }
 
 // Transport is how an agent is reached, as the wire names it.

@@ -36,10 +36,12 @@ func Environment(environ []string, kind Kind, launch Launch, extra map[string]st
 		if !ok || name == "" {
 			continue
 		}
-		if listed(kind.Pass, name) || listed(common, name) && !credential(name) {
+		passed := listed(kind.Pass, name) && !(kind.Apart && credential(name))
+		if passed || listed(kind.Granted, name) || listed(common, name) && !credential(name) {
 			set[name] = value
 		}
 	}
+	maps.Copy(set, kind.Home)
 	maps.Copy(set, launch.Env)
 	maps.Copy(set, kind.Env)
 	maps.Copy(set, extra)

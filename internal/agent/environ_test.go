@@ -30,6 +30,34 @@ func TestT48_OnlyListedVariablesReachAnAgent(t *testing.T) {
 	}
 }
 
+// TestT48_APrivateHomeLeavesSignInsBehind: what the owner allowed by name, his ssh agent and the name that he commits in
+// come along; his keys do not, and the home's own place beats the environment's.
+func TestT48_APrivateHomeLeavesSignInsBehind(t *testing.T) {
+	kind := agent.Kind{
+		Name: "x", Pass: []string{"OWN_API_KEY", "OWN_*", "OWN_HOME"}, Granted: []string{"NAMED_TOKEN"},
+		Private: func(dir string) agent.PrivateHome {
+			return agent.PrivateHome{Env: map[string]string{"OWN_HOME": dir}, Dirs: []string{dir}}
+		},
+	}
+	private, place, ok := kind.InPrivateHome("/scv/agents/x")
+	if !ok || !slices.Equal(place.Dirs, []string{"/scv/agents/x"}) {
+		t.Fatalf("%+v, %v", place, ok)
+	}
+	got := agent.Environment([]string{
+		"HOME=/h", "OWN_API_KEY=k", "OWN_AUTH_TOKEN=k", "OWN_URL=u", "OWN_HOME=/h/.own", "NAMED_TOKEN=yes", "GIT_AUTHOR_NAME=me",
+		"SSH_AUTH_SOCK=/s", "GH_TOKEN=no", "XDG_EXTRA_TOKEN=no", "XDG_CACHE_HOME=/c",
+	}, private, agent.Launch{}, nil)
+	want := []string{
+		"GIT_AUTHOR_NAME=me", "HOME=/h", "NAMED_TOKEN=yes", "OWN_HOME=/scv/agents/x", "OWN_URL=u", "SSH_AUTH_SOCK=/s", "XDG_CACHE_HOME=/c",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if _, _, ok := (agent.Kind{}).InPrivateHome("/d"); ok {
+		t.Error("an agent of which nothing is known has a private home")
+	}
+}
+
 func TestT48_TheCommonListNamesNoCredential(t *testing.T) {
 	for _, name := range agent.CommonVariables() {
 		for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH_SOCK"} {

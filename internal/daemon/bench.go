@@ -47,6 +47,9 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		return nil, err
 	}
 	kinds := newKinds(opt)
+	if err := kinds.makeHomes(); err != nil {
+		log.Error("agents cannot use their private homes", "error", err)
+	}
 	masker := newMasker(slices.Concat(opt.Environ, ownEnviron(opt.Config)))
 	mask := func() *redact.Masker { return masker }
 	notify := runlog.NewNotifier()
@@ -60,7 +63,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	ended := make(chan struct{}, 1)
 	h := hub.New(hub.Options{
 		Journal: journal{archive: store, ended: ended}, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config), Now: opt.Now,
-		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, Transport: kinds.transport,
+		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, AfterLimit: kinds.afterLimit, Transport: kinds.transport,
 		ApprovalWait: opt.Config.Approvals.Wait,
 	})
 	port.hub.Store(h)

@@ -30,6 +30,9 @@ type kinds struct {
 type known struct {
 	by     map[string]choice
 	prefer string // the transport of a job that asks for none
+
+	private bool // it has a home of its own, which is place
+	place   agent.PrivateHome
 }
 
 type choice struct {
@@ -62,7 +65,10 @@ func (k *kinds) add(opt Options, entry catalog.Entry) {
 		if kind == nil {
 			continue
 		}
-		kind.Pass, kind.Env = slices.Concat(kind.Pass, own.EnvPass), own.Env
+		kind.Granted, kind.Env = own.EnvPass, own.Env
+		if own.Private {
+			*kind, a.place, a.private = kind.InPrivateHome(opt.Home.AgentHome(kind.Name))
+		}
 		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort}
 		if settings.OwnCommand {
 			settings.ModelArgs, settings.EffortArgs, settings.PromptArgs = own.ModelArgs, own.EffortArgs, own.PromptArgs
@@ -113,6 +119,10 @@ func (k *kinds) fits(name, forced, model string) error {
 		return wire.Refuse(wire.ReasonUnavailable, "leave --transport out", "%s cannot be started %s", name,
 			map[string]string{wire.TransportACP: "as a live process", wire.TransportCLI: "with one process per turn"}[want])
 	}
+	if k.config.Agent(name).Private && !a.private {
+		return wire.Refuse(wire.ReasonUnavailable, "take agents."+name+".home out of config.toml, or set variables in agents."+name+".env",
+			"it is not known how %s would be given a home of its own", name)
+	}
 	if own := a.by[transport].settings.OwnCommand && transport == wire.TransportCLI; model == "" || own || !k.config.CheckModels {
 		return nil
 	}
@@ -135,6 +145,9 @@ func (k *kinds) offered(log *slog.Logger) func(name string, o wire.AgentOffer) {
 func (k *kinds) names() []string { return slices.Sorted(maps.Keys(k.known)) }
 
 func (k *kinds) mode(name string) string { return k.config.Agent(name).Mode }
+
+// afterLimit reports whether the owner lets an agent go on by itself once its usage limit is renewed.
+func (k *kinds) afterLimit(name string) bool { return k.config.Agent(name).AfterLimit }
 
 // workspaceMode is the mode of a job that names none: the owner's, which the project may tighten.
 func (k *kinds) workspaceMode(workspace, name string) (string, error) {
@@ -234,7 +247,7 @@ func Agents(opt Options) []AgentInfo {
 		kind, settings, _ := k.find(name, "")
 		info := AgentInfo{
 			Name: name, Command: settings.Program(kind.Command), Transport: string(kind.Transport), Can: k.can(name), Mode: k.mode(name),
-			Model: settings.Model, SignIn: kind.SignIn, Install: kind.Install, Passed: slices.Concat(agent.CommonVariables(), kind.Pass),
+			Model: settings.Model, SignIn: kind.SignIn, Install: kind.Install, Passed: slices.Concat(agent.CommonVariables(), kind.Pass, kind.Granted),
 		}
 		path, err := exec.LookPath(info.Command)
 		switch {

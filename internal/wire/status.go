@@ -39,8 +39,19 @@ type DaemonStatus struct {
 	StartedUnixSeconds *uint64 `json:"started_unix_seconds,omitzero" need:"O"`
 	// Successor is the process that takes this daemon's place at the moment (ours); full base only.
 	Successor *uint32 `json:"successor,omitzero" need:"O"`
+	// Held is what keeps queued jobs back, one for each agent and reason (ours); full base only.
+	Held []HeldAgent `json:"held,omitempty" need:"K"`
 	// Problems are sentences about what is wrong with the daemon, such as a bad configuration (ours).
 	Problems []string `json:"problems,omitempty" need:"K"`
+}
+
+// HeldAgent is what keeps an agent's queued jobs back (ours).
+type HeldAgent struct {
+	Agent string `json:"agent"` // empty: all
+	Class Class  `json:"class"`
+	Text  string `json:"text"` // what it is and what lets them go on
+	// UntilUnixSeconds is when what was reached is renewed; absent: nobody said.
+	UntilUnixSeconds *uint64 `json:"until_unix_seconds,omitzero" need:"O"`
 }
 
 // DelegationSummary counts runs. Takeover replies leave it zero whatever runs.

@@ -59,10 +59,10 @@ func ACP(name, command string) agent.Kind {
 	kind, profile := agent.Kind{Name: name, Command: command}, acp.Profile{}
 	switch path.Base(command) {
 	case "codex-acp":
-		kind.Pass, kind.SignIn, kind.Install = codex.Kind().Pass, codex.Kind().SignIn, "npm install -g @agentclientprotocol/codex-acp"
+		kind.Pass, kind.Private, kind.SignIn, kind.Install = codex.Kind().Pass, codex.Kind().Private, codex.Kind().SignIn, "npm install -g @agentclientprotocol/codex-acp"
 		profile.Noise = []string{"Warning: Model metadata for "}
 	case "claude-agent-acp":
-		kind.Pass, kind.SignIn, kind.Install = claude.Kind().Pass, claude.Kind().SignIn, "npm install -g @agentclientprotocol/claude-agent-acp"
+		kind.Pass, kind.Private, kind.SignIn, kind.Install = claude.Kind().Pass, claude.Kind().Private, claude.Kind().SignIn, "npm install -g @agentclientprotocol/claude-agent-acp"
 	}
 	return acp.Kind(kind, profile)
 }

@@ -33,8 +33,18 @@ func Kind() agent.Kind {
 			"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "API_TIMEOUT_MS", "IS_SANDBOX",
 		},
 		SignIn:  signIn,
-		Install: "npm install -g @anthropic-ai/claude-code",
-		New:     func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Account: agent.SignIn{Login: []string{"auth", "login"}, Status: []string{"auth", "status"}, Logout: []string{"auth", "logout"}},
+		Private: func(dir string) agent.PrivateHome {
+			own := dir + "/.claude"
+			return agent.PrivateHome{
+				Env: map[string]string{"CLAUDE_CONFIG_DIR": own}, Dirs: []string{dir, own},
+				// Its terminal program else begins with a tour, in which a takeover would stand.
+				Files: []agent.PrivateFile{{Path: own + "/.claude.json", Data: "{\"hasCompletedOnboarding\":true,\"theme\":\"dark\"}\n"}},
+			}
+		},
+		Endpoint: "ANTHROPIC_BASE_URL",
+		Install:  "npm install -g @anthropic-ai/claude-code",
+		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}
 }
 

@@ -29,8 +29,13 @@ func Kind() agent.Kind {
 			"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT",
 		},
 		SignIn:  signIn,
-		Install: "npm install -g @openai/codex",
-		New:     func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Account: agent.SignIn{Login: []string{"login"}, Status: []string{"login", "status"}, Logout: []string{"logout"}},
+		Private: func(dir string) agent.PrivateHome {
+			return agent.PrivateHome{Env: map[string]string{"CODEX_HOME": dir, "CODEX_SQLITE_HOME": dir}, Dirs: []string{dir}}
+		},
+		Endpoint: "OPENAI_BASE_URL",
+		Install:  "npm install -g @openai/codex",
+		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}
 }
 

@@ -27,8 +27,13 @@ func Kind() agent.Kind {
 			"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
 		},
 		SignIn:  signIn,
-		Install: "npm install -g @google/gemini-cli",
-		New:     func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Account: agent.SignIn{Login: []string{}, Logout: []string{}}, // inside it: /auth
+		Private: func(dir string) agent.PrivateHome {
+			return agent.PrivateHome{Env: map[string]string{"GEMINI_CLI_HOME": dir}, Dirs: []string{dir}}
+		},
+		Endpoint: "GOOGLE_GEMINI_BASE_URL",
+		Install:  "npm install -g @google/gemini-cli",
+		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}
 }
 

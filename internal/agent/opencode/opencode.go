@@ -26,6 +26,11 @@ func Kind() agent.Kind {
 			"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY",
 		},
 		SignIn:  signIn,
+		Account: agent.SignIn{Login: []string{"auth", "login"}, Logout: []string{"auth", "logout"}},
+		Private: func(dir string) agent.PrivateHome {
+			data, state := dir+"/data", dir+"/state"
+			return agent.PrivateHome{Env: map[string]string{"XDG_DATA_HOME": data, "XDG_STATE_HOME": state}, Dirs: []string{dir, data, state}}
+		},
 		Install: "npm install -g opencode-ai",
 		New:     func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}

@@ -29,7 +29,7 @@ func (r *request) full() wire.DaemonStatus {
 			st.Successor = &pid
 		}
 	}
-	st.Problems = r.problems()
+	st.Held, st.Problems = r.Hub.Holds().List(), r.problems()
 	return st
 }
 
@@ -51,7 +51,9 @@ func (r *request) problems() []string {
 	if storage := r.Hub.Snapshot().Storage; storage != "" {
 		out = append(out, storage)
 	}
-	out = append(out, r.Hub.Holds().Sentences()...)
+	for _, h := range r.Hub.Holds().List() {
+		out = append(out, h.Text)
+	}
 	if r.Problems != nil {
 		out = append(out, r.Problems()...)
 	}

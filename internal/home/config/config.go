@@ -55,14 +55,20 @@ type AgentConfig struct {
 	Transport  string            // live or cli, empty for what works; of an agent of the owner's: acp or cli
 	Stdin      bool              // an own cli agent takes its prompt on standard input, not as its last argument
 	Own        bool              // the owner added it: it is none of this release
+	Private    bool              // it keeps its sign-in and settings in a home of its own below SCV's
+	AfterLimit bool              // what waits for its usage limit goes on by itself once that is renewed
+	Quiet      time.Duration     // without a report for so long a running turn is said to be silent; 0 for the default
+	DailyUSD   float64           // what its turns may cost a day; 0 for no bound
 }
 
 // Limits bound what runs at the same time.
 type Limits struct {
-	Running       int // turns at once; more wait as queued
-	Unfinished    int // jobs of a home that are not final; more are refused
-	IdleMinutes   int // a live agent without a turn for so long is closed; the next prompt starts it again
-	MemoryFloorMB int // MiB of memory that must be free before another run starts; 0 turns the check off
+	Running       int     // turns at once; more wait as queued
+	Unfinished    int     // jobs of a home that are not final; more are refused
+	IdleMinutes   int     // a live agent without a turn for so long is closed; the next prompt starts it again
+	Depth         int     // levels of jobs that agents start for agents; the owner's own are the first
+	DailyUSD      float64 // what all turns may cost a day; 0 for no bound
+	MemoryFloorMB int     // MiB of memory that must be free before another run starts; 0 turns the check off
 }
 
 // Retention says how long what is over is kept.

@@ -57,7 +57,7 @@ func lines(err error) []string {
 
 func TestDefaultsOfAnEmptyHome(t *testing.T) {
 	c := load(t, newHome(t, ""))
-	if c.Policy.Mode != "on-risk" || c.Limits != (config.Limits{Running: 16, Unfinished: 1000, MemoryFloorMB: 256, IdleMinutes: 15}) {
+	if c.Policy.Mode != "on-risk" || c.Limits != (config.Limits{Running: 16, Unfinished: 1000, MemoryFloorMB: 256, IdleMinutes: 15, Depth: 2}) {
 		t.Errorf("defaults: %+v", c)
 	}
 	if got := c.Agent("codex").Mode; got != "on-risk" {

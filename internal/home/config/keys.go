@@ -43,6 +43,7 @@ func ours() []field {
 		used(number("limits.memory_floor_mb", 256, 0, 1<<20)),
 		used(field{name: "approvals.wait", kind: kindText, check: checkWait}),
 		used(number("limits.idle_minutes", 15, 1, 1<<20)),
+		amount("limits.daily_usd"),
 		used(number("retention.days", 30, 0, 36500)),
 	}
 }
@@ -59,7 +60,8 @@ func agentFields(at string) []field {
 	}
 	transport := word("transport", TransportAuto, TransportLive, TransportCLI, TransportACP, upstreamCLI)
 	prompt := word("prompt", PromptStdin, "argument")
-	transport.used, prompt.used = true, true
+	home := word("home", HomeOwn, HomePrivate)
+	transport.used, prompt.used, home.used = true, true, true
 	mode := word("mode", modes()...)
 	mode.used = true
 	old := word("permissions", "full", "default")
@@ -68,7 +70,9 @@ func agentFields(at string) []field {
 		text("command", checkCommand), texts("args", checkArgs), texts("prompt_args", checkArgs),
 		texts("model_args", checkHolds("{model}")), texts("effort_args", checkHolds("{effort}")),
 		text("model", checkModel), text("effort", checkEffort), mode, old, texts("env_pass", checkNames),
-		word("home", "own"), transport, prompt,
+		home, transport, prompt, amount(at + "daily_usd"),
+		{name: at + "resume_after_limit", kind: kindSwitch, deflt: "false", project: projectNever, used: true},
+		text("quiet", checkQuiet),
 		{name: at + "env", kind: kindMap, project: projectNever, used: true, secret: true, check: checkEnv},
 		{name: at + "hard_task_effort", kind: kindText, project: projectNever, check: checkEffort},
 		{name: at + "use_for", kind: kindText, project: projectNever},
@@ -104,12 +108,14 @@ func loopFields() []field {
 	text := func(name, deflt string, p project, words ...string) field {
 		return field{name: name, kind: kindText, deflt: deflt, project: p, words: words}
 	}
+	nesting := number("agent.max_delegation_depth", 2, 0, 16)
+	nesting.used = true
 	hidden := text("web.brave_api_key", "", projectNever)
 	hidden.secret = true
 	return []field{
 		text("provider_active", "", projectNever),
 		number("agent.max_steps", 128, 1, 0), text("agent.system_prompt", "", projectNever),
-		number("agent.max_delegation_depth", 2, 0, 0), number("agent.max_conversations", 8, 1, 0),
+		nesting, number("agent.max_conversations", 8, 1, 0),
 		number("agent.conversation_idle_seconds", 86400, 1, 0), number("agent.max_background", 4, 0, 16),
 		text("agent.on_busy", "queue", projectFree, "queue", "wait", "steer", "fail"),
 		text("agent.steer_fallback", "queue", projectFree, "queue", "wait", "fail"),
@@ -160,6 +166,11 @@ func number(name string, deflt, low, high int64) field {
 	return field{name: name, kind: kindNumber, deflt: fmt.Sprint(deflt), number: deflt, min: low, max: high, project: projectLower}
 }
 
+// amount is a sum of US dollars above 0; without it there is no budget.
+func amount(name string) field {
+	return field{name: name, kind: kindAmount, deflt: "0", project: projectNever, used: true}
+}
+
 func used(f field) field { f.used = true; return never(f) }
 
 func never(f field) field { f.project = projectNever; return f }
@@ -177,6 +188,19 @@ const maxWait = 30 * 24 * time.Hour
 func checkWait(v any) (string, string) {
 	if d, err := time.ParseDuration(v.(string)); err != nil || d < time.Second || d > maxWait {
 		return "is not a time from 1s to 720h", "Write it as \"30m\" or \"2h\", or take the line out: a request then waits as long as its turn"
+	}
+	return "", ""
+}
+
+// Bounds of the quiet time of an agent.
+const (
+	minQuiet = time.Second
+	maxQuiet = 24 * time.Hour
+)
+
+func checkQuiet(v any) (string, string) {
+	if d, err := time.ParseDuration(v.(string)); err != nil || d < minQuiet || d > maxQuiet {
+		return "is not a time from 1s to 24h", "Write it as \"5m\" or \"1h\", or take the line out"
 	}
 	return "", ""
 }

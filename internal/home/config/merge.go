@@ -25,8 +25,10 @@ func (c *Config) merge(project *layer) {
 		Running: c.number("limits.running"), Unfinished: c.number("limits.unfinished"),
 		MemoryFloorMB: c.number("limits.memory_floor_mb"),
 		IdleMinutes:   c.number("limits.idle_minutes"),
+		Depth:         c.number("agent.max_delegation_depth"),
+		DailyUSD:      c.amount("limits.daily_usd"),
 	}
-	c.Approvals.Wait, _ = time.ParseDuration(c.text("approvals.wait")) // checked when it was read; absent is 0
+	c.Approvals.Wait = c.duration("approvals.wait")
 	c.Retention.Days = c.number("retention.days")
 	c.Policy.Mode = c.text("policy.mode")
 	c.CheckModels = c.on("policy.check_models")
@@ -42,7 +44,8 @@ func (c *Config) merge(project *layer) {
 			ModelArgs: c.list(at("model_args")), EffortArgs: c.list(at("effort_args")), Model: c.text(at("model")),
 			Effort: c.text(at("effort")), Mode: c.text(at("mode")), EnvPass: c.list(at("env_pass")),
 			Env: c.table(at("env")), Transport: c.transport(name), Stdin: c.text(at("prompt")) == PromptStdin,
-			Own: !slices.Contains(agentNames(), name),
+			Own: !slices.Contains(agentNames(), name), Private: c.text(at("home")) == HomePrivate,
+			AfterLimit: c.on(at("resume_after_limit")), Quiet: c.duration(at("quiet")), DailyUSD: c.amount(at("daily_usd")),
 		}
 	}
 }
@@ -62,6 +65,17 @@ func (c *Config) transport(name string) string {
 		return TransportCLI
 	}
 	return word
+}
+
+// duration is a time that was checked when it was read; absent is 0.
+func (c *Config) duration(key string) time.Duration {
+	d, _ := time.ParseDuration(c.text(key))
+	return d
+}
+
+func (c *Config) amount(key string) float64 {
+	n, _ := c.values[key].v.(float64)
+	return n
 }
 
 func (c *Config) on(key string) bool {

@@ -18,6 +18,12 @@ const (
 	upstreamCLI   = "resume"
 )
 
+// Words of agents.NAME.home.
+const (
+	HomeOwn     = "own"
+	HomePrivate = "private"
+)
+
 // PromptStdin is the word of agents.NAME.prompt for a prompt on standard input.
 const PromptStdin = "stdin"
 

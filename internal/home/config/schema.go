@@ -14,6 +14,7 @@ const (
 	kindSwitch
 	kindList
 	kindMap
+	kindAmount
 )
 
 func (k kind) String() string {
@@ -26,6 +27,8 @@ func (k kind) String() string {
 		return "true or false"
 	case kindList:
 		return "a list of texts"
+	case kindAmount:
+		return "a sum of US dollars, at least 0"
 	default:
 	}
 	return "a table of texts"
@@ -150,6 +153,15 @@ func (f *field) judge(v any) (out any, message, fix string) {
 			return wrong()
 		}
 		out = list
+	case kindAmount:
+		n, ok := v.(float64)
+		if whole, is := v.(int64); is {
+			n, ok = float64(whole), true
+		}
+		if !ok || n < 0 || n > 1e9 {
+			return wrong()
+		}
+		out = n
 	case kindMap:
 		table, ok := v.(map[string]any)
 		if !ok {
@@ -189,6 +201,8 @@ func (f *field) example() string {
 		return fmt.Sprintf("Write it as: %s = %d", name, f.number)
 	case kindSwitch:
 		return fmt.Sprintf("Write it as: %s = true", name)
+	case kindAmount:
+		return fmt.Sprintf("Write it as: %s = 5 or %s = 2.50", name, name)
 	case kindList:
 		return fmt.Sprintf("Write it as: %s = [\"...\"]", name)
 	default:

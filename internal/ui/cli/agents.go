@@ -22,6 +22,7 @@ func newAgentsCmd(f *factory) *cobra.Command {
 		Example: "  scv agents\n  scv agents check codex\n  scv agents ps",
 	},
 		newAgentsListCmd(f, nil), newAgentsPsCmd(f, nil), newAgentsKillCmd(f, nil), newAgentsCheckCmd(f, nil),
+		newAgentsLoginCmd(f), newAgentsStatusCmd(f), newAgentsLogoutCmd(f),
 	)
 	cmd.Flags().AddFlagSet(inner.Flags())
 	unknown := cmd.RunE

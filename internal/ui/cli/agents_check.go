@@ -219,7 +219,7 @@ func (o *agentsCheckOptions) call(ctx context.Context, agent *agentRow, rep *che
 		return "", fmt.Errorf("make the directory of the check: %w", err)
 	}
 	defer f.opened.Root().Remove("check")
-	start := wire.WorkbenchStart{Workspace: dir, Agent: agent.Name, Prompt: checkPrompt, Mode: new(wire.ModeReadOnly), Key: client.NewKey()}
+	start := wire.WorkbenchStart{Workspace: dir, Agent: agent.Name, Prompt: checkPrompt, Mode: new(wire.ModeReadOnly), Check: true, Key: client.NewKey()}
 	if o.over != "" {
 		start.Transport = &o.over
 	}

@@ -36,12 +36,16 @@ func (hs Holds) Try(agent string, p row.Principal) (note string, t *Ticket, err 
 	return note, t, err
 }
 
-// Sentences say what is held and what lets it go on, one sentence for each hold, however many jobs wait for it.
-func (hs Holds) Sentences() (all []string) {
+// List tells what is held and what lets it go on: one notice for each hold, however many jobs wait for it.
+func (hs Holds) List() (all []wire.HeldAgent) {
 	hs.h.do(func() {
 		k := &hs.h.m.holds
 		for _, h := range k.sorted() {
-			all = append(all, k.notice(h))
+			told := wire.HeldAgent{Agent: h.row.Agent, Class: h.row.Class, Text: k.notice(h)}
+			if u := h.row.UntilUnixSeconds; u != 0 {
+				told.UntilUnixSeconds = &u
+			}
+			all = append(all, told)
 		}
 	})
 	return all

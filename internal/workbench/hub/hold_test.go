@@ -47,8 +47,8 @@ func TestP43_OneHoldForAllThatShareACredential(t *testing.T) {
 		}
 		b.idle()
 		has(t, detail(b.job(waiting[0])), "waits for a sign-in: codex was refused with job-1. Sign in: scv agents login codex")
-		if all := b.Holds().Sentences(); len(all) != 1 || !strings.Contains(all[0], "codex needs a sign-in; 4 prompts wait for it") {
-			t.Fatalf("%q", all)
+		if all := b.Holds().List(); len(all) != 1 || !strings.Contains(all[0].Text, "codex needs a sign-in; 4 prompts wait for it") {
+			t.Fatalf("%+v", all)
 		}
 		other := b.startAs(hub.StartRequest{Workspace: "/w", Agent: "claude", Prompt: row.Prompt{Text: "x"}})
 		o := b.launched()
@@ -76,8 +76,8 @@ func TestP43_OneHoldForAllThatShareACredential(t *testing.T) {
 		b.idle()
 		b.ends(o, row.End{State: wire.StateCompleted})
 		b.launched()
-		if all := b.Holds().Sentences(); len(all) != 0 {
-			t.Fatalf("%q", all)
+		if all := b.Holds().List(); len(all) != 0 {
+			t.Fatalf("%+v", all)
 		}
 		b.stop()
 	})
