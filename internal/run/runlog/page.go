@@ -219,3 +219,29 @@ func (p part) ended(page wire.RunLogPage, at int64) (bool, error) {
 	end, err := readEnd(p.f, p.name, max(p.start, p.size-maxRecord), p.start, p.size)
 	return end.last == wire.EventRunEnded && end.good == p.size, err
 }
+
+// MayHold reports whether a test of whole files finds something in a log, for a search that would else decode every
+// line. What is there is JSON, with the signs of HTML as they are. A log that was not begun holds nothing.
+func MayHold(root *os.Root, test func([]byte) bool) (bool, error) {
+	for _, name := range []string{mainName, oldName, tailName} {
+		f, err := openToRead(root, name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		var data bytes.Buffer
+		if info, err := f.Stat(); err == nil {
+			data.Grow(int(info.Size()) + bytes.MinRead)
+		}
+		_, err = data.ReadFrom(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return false, err
+		}
+		if test(data.Bytes()) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

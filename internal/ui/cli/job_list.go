@@ -25,6 +25,8 @@ type jobListOptions struct {
 	quiet  bool
 	watch  bool
 	noCut  bool
+	page   int
+	paged  bool // --page was given
 	filter filterFlag
 	json   jsonFlag
 }
@@ -36,6 +38,7 @@ func newJobListCmd(f *factory, runF func(context.Context, *jobListOptions) error
 		Short:   "List the jobs that run, wait, or ended lately",
 		Example: "  scv jobs list\n  scv jobs list --state failed --all\n  scv jobs list --json=job,state,detail",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.paged = cmd.Flags().Changed("page")
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
@@ -49,6 +52,7 @@ func newJobListCmd(f *factory, runF func(context.Context, *jobListOptions) error
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the ids")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "then print each change as a line, until ctrl-C")
 	flags.BoolVar(&opts.noCut, "no-trunc", false, "do not cut texts to fit the terminal")
+	flags.IntVar(&opts.page, "page", 0, "of all jobs the N-th hundred, newest first")
 	addJSON[wire.Job](cmd, &opts.json)
 	addFilter[wire.Job](cmd, &opts.filter)
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
@@ -66,12 +70,18 @@ func runJobList(ctx context.Context, opts *jobListOptions) error {
 			return err
 		}
 	}
+	if opts.page < 0 || opts.page == 0 && opts.paged {
+		return usage("leave it out for what is new, or count from 1 on", "--page cannot be %d", opts.page)
+	}
 	r, view, err := f.view(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	jobs, more, err := opts.choose(ctx, r, view)
+	if opts.page > 0 {
+		jobs, more, err = opts.history(ctx, r)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,6 +132,27 @@ func (o *jobListOptions) choose(ctx context.Context, r *reading, view *wire.Snap
 		}
 		if page.Next == nil {
 			return jobs, 0, nil
+		}
+		after = page.Next
+	}
+}
+
+// history is one page of all jobs, and 0: what is left out is told by the page's end.
+func (o *jobListOptions) history(ctx context.Context, r *reading) ([]wire.Job, int, error) {
+	var after *string
+	for at := 1; ; at++ {
+		page, err := r.history(ctx, after)
+		if err != nil {
+			return nil, 0, err
+		}
+		if at == o.page {
+			if page.Next != nil {
+				o.f.say("page %d; the next: scv jobs list --page %d", at, at+1)
+			}
+			return slices.DeleteFunc(page.Jobs, func(job wire.Job) bool { return !o.wants(&job) }), 0, nil
+		}
+		if page.Next == nil {
+			return nil, 0, &fault{code: exitNotFound, message: fmt.Sprintf("there are only %s", count(at, "page")), next: fmt.Sprintf("the last: scv jobs list --page %d", at)}
 		}
 		after = page.Next
 	}

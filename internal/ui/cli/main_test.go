@@ -75,6 +75,11 @@ func TestE23_TypoAtAnyDepthIsRefusedWithASuggestion(t *testing.T) {
 		{"jobs wait x --for wrking", "did you mean: --for working"},
 		{"jobs start --transport lve --agent demo x", "did you mean: --transport live"},
 		{"status --format {wrking}", "did you mean: working"},
+		{"search", "needs a text"},
+		{"search x --since soon", "write it as 7d"},
+		{"search x --limit 0", "--all for all jobs"},
+		{"usage --by dya", "did you mean: --by day"},
+		{"jobs list --page 0", "from 1 on"},
 		{"man scv-jbos", "did you mean: scv man scv-jobs"},
 	} {
 		code, out, errs := run(t, nil, strings.Fields(tt.args)...)
@@ -126,7 +131,7 @@ func TestE22_EveryListHasJSONWithNamedFields(t *testing.T) {
 		}
 		args := append(strings.Fields(cmd.CommandPath())[1:], "--json=help")
 		takesOne := func(word string) bool { return strings.Contains(cmd.Use, word) }
-		if slices.ContainsFunc([]string{"ID", "NAME", "KEY", "CONVERSATION", "QUESTION"}, takesOne) {
+		if slices.ContainsFunc([]string{"ID", "NAME", "KEY", "CONVERSATION", "QUESTION", "TEXT"}, takesOne) {
 			args = append(args, "x")
 		}
 		code, out, errs := run(t, nil, args...)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -149,4 +151,39 @@ func (r *Reader) Runs(ctx context.Context) (map[wire.RunHandle]bool, error) {
 		return nil, plain("read the runs", err)
 	}
 	return all, nil
+}
+
+// A Text is a job with all that was written about it, masked.
+type Text struct {
+	row.Job
+	Prompt string
+	row.Result
+}
+
+// Texts gives at most limit jobs with a number below beforeNum (0: from the newest), newest first, one at a time: only
+// one reply is in memory. What visit does must not use this reader.
+func (r *Reader) Texts(ctx context.Context, beforeNum uint64, limit int, visit func(*Text) error) error {
+	if beforeNum == 0 || beforeNum > math.MaxInt64 {
+		beforeNum = math.MaxInt64
+	}
+	var stopped error
+	err := scanAll(ctx, r.r.db, func(scan func(...any) error) error {
+		var body []byte
+		var t Text
+		if err := scan(&body, &t.Prompt, &t.Reply, &t.Result.Error); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &t.Job); err != nil {
+			return err
+		}
+		stopped = visit(&t)
+		return stopped
+	}, listedTexts, int64(beforeNum), max(limit, 0))
+	if stopped != nil {
+		return stopped
+	}
+	if err != nil {
+		return plain("read the jobs' texts", err)
+	}
+	return nil
 }

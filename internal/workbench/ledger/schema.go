@@ -49,6 +49,9 @@ const (
 	openJobs           = `SELECT body FROM job WHERE open = 1 ORDER BY num`
 	finishedJobs       = `SELECT body FROM job WHERE dismissed = 0 AND open = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
 	listedJobs         = `SELECT body FROM job WHERE dismissed = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
+	listedTexts        = `SELECT job.body, ifnull(prompt.body, ''), ifnull(result.reply, ''), ifnull(result.error, '') FROM job
+		LEFT JOIN prompt ON prompt.num = job.num LEFT JOIN result ON result.num = job.num
+		WHERE job.dismissed = 0 AND job.num < ?1 ORDER BY job.num DESC LIMIT ?2`
 	threadJobs         = `SELECT body FROM job WHERE conversation = ?1 AND num <= ?2 AND open = 0 ORDER BY num DESC LIMIT ?3`
 	liveRuns           = `SELECT body FROM run WHERE live = 1`
 	endedRuns          = `SELECT body FROM run WHERE live = 0 ORDER BY ended DESC, handle DESC LIMIT ?1`
