@@ -7,10 +7,16 @@ RACE   ?= $(shell command -v cc >/dev/null 2>&1 && echo -race)
 COUNT  ?=
 BUILD   = CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build test lint bench chaos chaos-long soak agents golden fuzz-short check clean
+.PHONY: build release screens test lint bench chaos chaos-long soak agents golden fuzz-short check clean
 
 build: ## one static binary, ./scv
 	$(BUILD) -o scv ./cmd/scv
+
+release: ## tar files, debs, formula, parts lists and checksums of all targets, in ./dist
+	scripts/release.sh dist
+
+screens: ## the screens of README and docs, from real runs
+	scripts/screens.sh
 
 test: ## all tests
 	$(GO) test $(RACE) $(COUNT) -timeout 20m $(PKGS)
