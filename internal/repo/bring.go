@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"scv/internal/repo/git"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -54,11 +55,11 @@ func (t *Trees) bring(ctx context.Context, r *record) ([]string, error) {
 
 // carry copies each changed, staged or untracked file byte for byte, and removes what the checkout has removed. No
 // filter is asked and no object is made. All arrives unstaged. Submodules stay as the commit has them.
-func (g *git) carry(ctx context.Context, r record, from, to *os.Root) error {
+func (g *helper) carry(ctx context.Context, r record, from, to *os.Root) error {
 	if head, _, err := g.base(ctx, r.source(), ""); err != nil || head != r.Commit {
 		return errors.Join(wire.Refuse(wire.ReasonConflict, "try again", "the checkout moved on meanwhile."), err)
 	}
-	out, err := g.run(ctx, call{at: r.source(), drivers: true, output: listBytes, args: []string{
+	out, err := g.Run(ctx, git.Call{At: r.source(), Drivers: true, Output: listBytes, Args: []string{
 		"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames",
 	}})
 	if err != nil {
@@ -96,7 +97,7 @@ func (g *git) carry(ctx context.Context, r record, from, to *os.Root) error {
 }
 
 // include copies the files that .worktreeinclude matches and git ignores. Nothing is overwritten.
-func (g *git) include(ctx context.Context, r *record, from, to *os.Root) ([]string, error) {
+func (g *helper) include(ctx context.Context, r *record, from, to *os.Root) ([]string, error) {
 	info, err := from.Lstat(includeName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -107,14 +108,14 @@ func (g *git) include(ctx context.Context, r *record, from, to *os.Root) ([]stri
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is no plain file")
 	}
-	matched, err := g.run(ctx, call{at: r.source(), output: listBytes, args: []string{
+	matched, err := g.Run(ctx, git.Call{At: r.source(), Output: listBytes, Args: []string{
 		"ls-files", "-z", "--others", "--ignored", "--exclude-from=" + filepath.Join(r.Repo, includeName),
 	}})
 	if err != nil || len(matched) == 0 {
 		return nil, err
 	}
-	ignored, err := g.run(ctx, call{at: r.source(), output: listBytes, stdin: matched, args: []string{"check-ignore", "-z", "--stdin"}})
-	if exited(err, 1) {
+	ignored, err := g.Run(ctx, git.Call{At: r.source(), Output: listBytes, Stdin: matched, Args: []string{"check-ignore", "-z", "--stdin"}})
+	if git.Exited(err, 1) {
 		return nil, nil
 	}
 	if err != nil {
@@ -143,7 +144,7 @@ func (g *git) include(ctx context.Context, r *record, from, to *os.Root) ([]stri
 	return notes, nil
 }
 
-// copyEntry copies one file or link below from to the same place below to, with its mode, and returns its bytes and
+// copyEntry copies one file or link below from to the same git.Place below to, with its mode, and returns its bytes and
 // their SHA-256. Neither side is left by a link. fs.ErrExist when it is there and must not be replaced.
 func copyEntry(from, to *os.Root, name string, replace bool, left int64) (int64, string, error) {
 	name = filepath.FromSlash(name)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"scv/internal/repo/git"
 )
 
 // hooks plants every hook that git knows, in the repository's folder and in another, which is returned.
@@ -90,7 +92,7 @@ func TestT24_T25_T26_T27_NothingOfARepositoryRuns(t *testing.T) {
 	w.WithChanges = true
 	in, m := l.made(w)
 	link := filepath.Join(in.Common, "worktrees", in.Name)
-	at := place{top: in.Path, gitDir: link, common: in.Common}
+	at := git.Place{Top: in.Path, GitDir: link, Common: in.Common}
 	// The worktree's own scope of settings is the repository's word too.
 	l.owner(l.top, "config", "--local", "extensions.worktreeConfig", "true")
 	l.traces()
@@ -121,7 +123,7 @@ func TestT24_T25_T26_T27_NothingOfARepositoryRuns(t *testing.T) {
 		{"add", "-A"},
 		{"commit", "--message", "work"},
 	} {
-		_, err := l.git.run(t.Context(), call{at: at, args: args, drivers: true, output: 1 << 20})
+		_, err := l.git.Run(t.Context(), git.Call{At: at, Args: args, Drivers: true, Output: 1 << 20})
 		step(strings.Join(args, " "), err)
 	}
 	_, err := l.List(t.Context())
@@ -132,7 +134,7 @@ func TestT24_T25_T26_T27_NothingOfARepositoryRuns(t *testing.T) {
 	step("hold", l.Hold(t.Context(), in.Path))
 	_, err = l.Reconcile(t.Context(), []Intent{in})
 	step("reconcile", err)
-	_, err = l.git.run(t.Context(), call{at: at, args: []string{"fetch", "origin"}})
+	_, err = l.git.Run(t.Context(), git.Call{At: at, Args: []string{"fetch", "origin"}})
 	if err == nil {
 		t.Error("a fetch went through")
 	}
@@ -196,8 +198,8 @@ func TestT26_LFSProgramsOfARepository(t *testing.T) {
 		l.owner(l.top, "config", "--local", key, "evil")
 	}
 	l.owner(l.top, "config", "--local", "lfs.url", "https://example.org")
-	from := place{top: l.top, gitDir: l.top + "/.git", common: l.top + "/.git"}
-	env, err := l.git.neutral(t.Context(), call{at: from})
+	from := git.Place{Top: l.top, GitDir: l.top + "/.git", Common: l.top + "/.git"}
+	env, err := l.git.Neutral(t.Context(), git.Call{At: from})
 	l.must(err)
 	got := strings.Join(env, "\n")
 	if strings.Contains(got, "lfs.url") || strings.Contains(got, "evil") || !strings.HasPrefix(got, "GIT_CONFIG_COUNT=4\n") {

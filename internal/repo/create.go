@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"scv/internal/home"
+	"scv/internal/repo/git"
 	"scv/internal/run/proc"
 	"scv/internal/wire"
 )
@@ -102,9 +103,9 @@ func (s *shelf) cwd(r record) string {
 
 // build lets git add the worktree, proves the link, marks it, brings files along and completes the record.
 func (t *Trees) build(ctx context.Context, r *record) ([]string, error) {
-	_, err := t.git.run(ctx, call{
-		at: r.source(), limit: addTime, drivers: true, extra: []string{makingMark + "=" + r.Path},
-		args: []string{
+	_, err := t.git.Run(ctx, git.Call{
+		At: r.source(), Limit: git.LongTime, Drivers: true, Extra: []string{git.MakingMark + "=" + r.Path},
+		Args: []string{
 			"worktree", "add", "--quiet", "--no-track", "--lock", "--reason", r.reason(t.boot), "-b", r.Branch,
 			"--end-of-options", r.Path, r.Commit,
 		},
@@ -203,7 +204,7 @@ func (t *Trees) lock(ctx context.Context, path string, args func(record, bool) [
 		return nil
 	}
 	if a := args(r, locked); a != nil {
-		if _, err := t.git.run(ctx, call{at: r.at(), args: a}); err != nil {
+		if _, err := t.git.Run(ctx, git.Call{At: r.at(), Args: a}); err != nil {
 			return refused("the lock of worktree "+r.Name+" cannot be changed", err)
 		}
 	}
@@ -237,7 +238,7 @@ func (t *Trees) Undo(ctx context.Context, in Intent) error {
 // undo removes what a Create that did not finish left, in the order that leaves it repeatable: the record goes last.
 // No agent was ever started in it.
 func (t *Trees) undo(ctx context.Context, r record) error {
-	if list, err := proc.Marked(makingMark, r.Path); err != nil {
+	if list, err := proc.Marked(git.MakingMark, r.Path); err != nil {
 		return refused("whether git still makes worktree "+r.Name+" cannot be told", err)
 	} else if len(list) > 0 {
 		return wire.Refuse(wire.ReasonBusy, "wait until it has ended", "git (process %d) still makes worktree %s.", list[0].PID, r.Name)
@@ -255,7 +256,7 @@ func (t *Trees) undo(ctx context.Context, r record) error {
 		return refused("what is left of worktree "+r.Name+" cannot be removed", err)
 	}
 	// Only the branch that this Create made: one that is not where it put it stays.
-	_, err := t.git.run(ctx, call{at: r.admin(r.Common), args: []string{"update-ref", "-d", "refs/heads/" + r.Branch, r.Commit}})
+	_, err := t.git.Run(ctx, git.Call{At: r.admin(r.Common), Args: []string{"update-ref", "-d", "refs/heads/" + r.Branch, r.Commit}})
 	if err != nil {
 		if exists, lookErr := t.git.branchExists(ctx, r); lookErr != nil || exists {
 			return refused("branch "+r.Branch+" of the worktree that failed is left", err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"scv/internal/repo/git"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -180,12 +181,12 @@ func (t *Trees) look(ctx context.Context, r record, dir string, ignored bool) (s
 		return status{}, err
 	}
 	at := r.at()
-	at.top = t.abs(dir)
+	at.Top = t.abs(dir)
 	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"}
 	if ignored {
 		args = append(args, "--ignored=traditional")
 	}
-	out, err := t.git.run(ctx, call{at: at, args: args, drivers: true, output: listBytes})
+	out, err := t.git.Run(ctx, git.Call{At: at, Args: args, Drivers: true, Output: listBytes})
 	if err != nil {
 		return status{}, err
 	}
@@ -194,22 +195,22 @@ func (t *Trees) look(ctx context.Context, r record, dir string, ignored bool) (s
 
 // distance counts the commits between the base of a worktree and what it has now. A base that is gone is replaced by
 // the commit it started from.
-func (g *git) distance(ctx context.Context, r record, at place) (behind, ahead int, err error) {
+func (g *helper) distance(ctx context.Context, r record, at git.Place) (behind, ahead int, err error) {
 	base := r.Commit
 	if r.BaseRef != "" {
 		base = r.BaseRef
 	}
 	args := []string{"rev-list", "--left-right", "--count", "--end-of-options", base + "...HEAD", "--"}
-	out, err := g.run(ctx, call{at: at, args: args})
-	if exited(err, 128) && r.BaseRef != "" {
+	out, err := g.Run(ctx, git.Call{At: at, Args: args})
+	if git.Exited(err, 128) && r.BaseRef != "" {
 		args[4] = r.Commit + "...HEAD"
-		out, err = g.run(ctx, call{at: at, args: args})
+		out, err = g.Run(ctx, git.Call{At: at, Args: args})
 	}
 	if err != nil {
 		return 0, 0, err
 	}
 	if _, err := fmt.Sscanf(string(out), "%d\t%d", &behind, &ahead); err != nil {
-		return 0, 0, fmt.Errorf("git rev-list: unexpected output: %w", err)
+		return 0, 0, fmt.Errorf("git rev-list: unexpected Output: %w", err)
 	}
 	return behind, ahead, nil
 }

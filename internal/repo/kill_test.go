@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"scv/internal/home"
+	"scv/internal/repo/git"
 	"scv/internal/run/proc"
 )
 
@@ -75,7 +76,7 @@ func (l *lab) cutOff(in Intent, started string) {
 // gits are the git processes that still make a worktree.
 func (l *lab) gits(in Intent) []proc.Identity {
 	l.t.Helper()
-	list, err := proc.Marked(makingMark, in.Path)
+	list, err := proc.Marked(git.MakingMark, in.Path)
 	l.must(err)
 	var ids []proc.Identity
 	for _, p := range list {

@@ -106,21 +106,6 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-func FuzzReadDrivers(f *testing.F) {
-	f.Add([]byte("local\x00filter.a=b.clean\ncat\x00global\x00filter.lfs.process\ngit-lfs\x00local\x00lfs.customtransfer.x.path\nevil\x00"))
-	f.Fuzz(func(t *testing.T, list []byte) {
-		s, err := readDrivers(list)
-		if err != nil {
-			return
-		}
-		for _, kv := range s.undo() {
-			if _, ok := s.trusted[kv[0]]; !ok && kv[1] != "" && kv[1] != "false" && kv[1] != "true" {
-				t.Errorf("%q gets the value %q of a repository", kv[0], kv[1])
-			}
-		}
-	})
-}
-
 func FuzzReadStatus(f *testing.F) {
 	f.Add([]byte("# branch.head main\x001 .M N... 100644 100644 100644 a b name\x00? x\x00! y/\x00"))
 	f.Fuzz(func(t *testing.T, out []byte) {

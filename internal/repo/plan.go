@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"scv/internal/repo/git"
 	"scv/internal/wire"
 )
 
@@ -36,8 +37,8 @@ func (t *Trees) Plan(ctx context.Context, w Wish) (Intent, error) {
 	if err != nil {
 		return Intent{}, err
 	}
-	in := Intent{Repo: from.top, Common: from.common, GitDir: from.gitDir, WithChanges: w.WithChanges, Run: w.Run}
-	if in.Sub, err = sub(from.top, w.Cwd); err != nil {
+	in := Intent{Repo: from.Top, Common: from.Common, GitDir: from.GitDir, WithChanges: w.WithChanges, Run: w.Run}
+	if in.Sub, err = sub(from.Top, w.Cwd); err != nil {
 		return Intent{}, err
 	}
 	if in.Commit, in.BaseRef, err = t.git.base(ctx, from, w.Base); err != nil {
@@ -81,7 +82,7 @@ func (t *Trees) taken(ctx context.Context, r record, chosen bool) (bool, error) 
 		if err := checkBranch(r.Branch); err != nil {
 			return false, err
 		}
-		if _, err := t.git.run(ctx, call{at: r.source(), args: []string{"check-ref-format", "--branch", r.Branch}}); err != nil {
+		if _, err := t.git.Run(ctx, git.Call{At: r.source(), Args: []string{"check-ref-format", "--branch", r.Branch}}); err != nil {
 			return false, wire.Refuse(wire.ReasonInvalid, "", "git does not take %s as the name of a branch.", show(r.Branch))
 		}
 	}
@@ -100,42 +101,42 @@ func (t *Trees) taken(ctx context.Context, r record, chosen bool) (bool, error) 
 	return exists, nil
 }
 
-func (g *git) branchExists(ctx context.Context, r record) (bool, error) {
-	_, err := g.run(ctx, call{at: r.admin(r.Common), args: []string{"show-ref", "--verify", "--quiet", "--", "refs/heads/" + r.Branch}})
-	if exited(err, 1) {
+func (g *helper) branchExists(ctx context.Context, r record) (bool, error) {
+	_, err := g.Run(ctx, git.Call{At: r.admin(r.Common), Args: []string{"show-ref", "--verify", "--quiet", "--", "refs/heads/" + r.Branch}})
+	if git.Exited(err, 1) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
 // checkout finds the checkout that a directory lies in. Git itself refuses one of another user here.
-func (g *git) checkout(ctx context.Context, cwd string) (place, error) {
+func (g *helper) checkout(ctx context.Context, cwd string) (git.Place, error) {
 	if !filepath.IsAbs(cwd) || strings.ContainsRune(cwd, 0) {
-		return place{}, wire.Refuse(wire.ReasonInvalid, "", "%s is not an absolute directory.", show(cwd))
+		return git.Place{}, wire.Refuse(wire.ReasonInvalid, "", "%s is not an absolute directory.", show(cwd))
 	}
-	out, err := g.run(ctx, call{dir: cwd, args: []string{
+	out, err := g.Run(ctx, git.Call{Dir: cwd, Args: []string{
 		"rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir",
 	}})
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err == nil && len(lines) == 3 {
-		return place{top: lines[0], gitDir: filepath.Clean(lines[1]), common: filepath.Clean(lines[2])}, nil
+		return git.Place{Top: lines[0], GitDir: filepath.Clean(lines[1]), Common: filepath.Clean(lines[2])}, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, wire.Refuse(wire.ReasonNotFound, "", "%s does not exist.", pretty(cwd))
+		return git.Place{}, wire.Refuse(wire.ReasonNotFound, "", "%s does not exist.", pretty(cwd))
 	}
-	e, ok := errors.AsType[*gitError](err)
+	e, ok := errors.AsType[*git.Error](err)
 	switch {
 	case err == nil: // a path with a line feed in it
-		return place{}, wire.Refuse(wire.ReasonInvalid, "", "the path of the repository at %s cannot be used.", pretty(cwd))
+		return git.Place{}, wire.Refuse(wire.ReasonInvalid, "", "the path of the repository at %s cannot be used.", pretty(cwd))
 	case ok && strings.Contains(e.Said, "dubious ownership"):
-		return place{}, wire.Refuse(wire.ReasonRefused, "if you trust it: git config --global --add safe.directory "+pretty(cwd),
+		return git.Place{}, wire.Refuse(wire.ReasonRefused, "if you trust it: git config --global --add safe.directory "+pretty(cwd),
 			"the repository at %s belongs to another user, whose settings git would obey.", pretty(cwd))
 	case ok && (strings.Contains(e.Said, "not a git repository") || strings.Contains(e.Said, "cannot use bare repository") ||
 		strings.Contains(e.Said, "must be run in a work tree")):
-		return place{}, wire.Refuse(wire.ReasonNotFound, "start the job without --worktree, or run: git init",
+		return git.Place{}, wire.Refuse(wire.ReasonNotFound, "start the job without --worktree, or run: git init",
 			"%s is not inside a git checkout, so there is nothing to make a worktree of.", pretty(cwd))
 	}
-	return place{}, refused(fmt.Sprintf("git cannot tell about %s", pretty(cwd)), err)
+	return git.Place{}, refused(fmt.Sprintf("git cannot tell about %s", pretty(cwd)), err)
 }
 
 // sub is where cwd lies below the top of its checkout, empty for the top.
@@ -155,7 +156,7 @@ func sub(top, cwd string) (string, error) {
 }
 
 // base resolves where the worktree starts: the commit, and the full name of the branch or tag it was named by.
-func (g *git) base(ctx context.Context, from place, name string) (commit, ref string, err error) {
+func (g *helper) base(ctx context.Context, from git.Place, name string) (commit, ref string, err error) {
 	if name != "" {
 		if err := checkBase(name); err != nil {
 			return "", "", err
@@ -165,21 +166,21 @@ func (g *git) base(ctx context.Context, from place, name string) (commit, ref st
 	if name == "" {
 		spec = "HEAD"
 	}
-	out, err := g.run(ctx, call{at: from, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", spec + "^{commit}"}})
+	out, err := g.Run(ctx, git.Call{At: from, Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", spec + "^{commit}"}})
 	commit = string(bytes.TrimSpace(out))
 	if err == nil && !hash(commit) {
 		err = errors.New("git rev-parse: unexpected output")
 	}
 	switch {
-	case exited(err, 1) && name == "":
+	case git.Exited(err, 1) && name == "":
 		return "", "", wire.Refuse(wire.ReasonRefused, "make a first commit there, or start the job without --worktree",
-			"the repository at %s has no commit yet, so a worktree would be empty.", pretty(from.top))
-	case exited(err, 1):
-		return "", "", wire.Refuse(wire.ReasonNotFound, "", "%s names no commit of the repository at %s.", show(name), pretty(from.top))
+			"the repository at %s has no commit yet, so a worktree would be empty.", pretty(from.Top))
+	case git.Exited(err, 1):
+		return "", "", wire.Refuse(wire.ReasonNotFound, "", "%s names no commit of the repository at %s.", show(name), pretty(from.Top))
 	case err != nil:
 		return "", "", refused("git cannot tell where to start from", err)
 	}
-	out, err = g.run(ctx, call{at: from, args: []string{"rev-parse", "--verify", "--quiet", "--symbolic-full-name", "--end-of-options", spec}})
+	out, err = g.Run(ctx, git.Call{At: from, Args: []string{"rev-parse", "--verify", "--quiet", "--symbolic-full-name", "--end-of-options", spec}})
 	if ref = string(bytes.TrimSpace(out)); err != nil || !strings.HasPrefix(ref, "refs/") {
 		ref = "" // detached, or a commit by its hash
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"scv/internal/repo/git"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -158,7 +159,7 @@ func (t *Trees) entries(ctx context.Context, common string, seen map[string]bool
 	if _, err := os.Lstat(common); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // the records that name it were found lost
 	}
-	out, err := t.git.run(ctx, call{at: place{gitDir: common, common: common}, output: listBytes, args: []string{"worktree", "list", "--porcelain", "-z"}})
+	out, err := t.git.Run(ctx, git.Call{At: git.Place{GitDir: common, Common: common}, Output: listBytes, Args: []string{"worktree", "list", "--porcelain", "-z"}})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"scv/internal/home"
+	"scv/internal/repo/git"
 	"scv/internal/run/proc"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
@@ -154,7 +155,7 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 		}
 	}
 	at := r.at()
-	at.top = t.abs(dir)
+	at.Top = t.abs(dir)
 	_, ahead, err := t.git.distance(ctx, r, at)
 	if err != nil {
 		return nil, err
@@ -199,8 +200,8 @@ func exists(name string) (bool, error) {
 }
 
 // hidden names a file that git's index was told to believe unchanged, or to leave out although it is there.
-func (g *git) hidden(ctx context.Context, at place) (string, error) {
-	out, err := g.run(ctx, call{at: at, output: 64 << 20, args: []string{"ls-files", "-z", "-v"}})
+func (g *helper) hidden(ctx context.Context, at git.Place) (string, error) {
+	out, err := g.Run(ctx, git.Call{At: at, Output: 64 << 20, Args: []string{"ls-files", "-z", "-v"}})
 	if err != nil {
 		return "", err
 	}
@@ -213,7 +214,7 @@ func (g *git) hidden(ctx context.Context, at place) (string, error) {
 			return name, nil
 		}
 		if tag == 'S' {
-			if there, err := exists(filepath.Join(at.top, name)); err != nil || there {
+			if there, err := exists(filepath.Join(at.Top, name)); err != nil || there {
 				return name, nil
 			}
 		}
@@ -222,8 +223,8 @@ func (g *git) hidden(ctx context.Context, at place) (string, error) {
 }
 
 // named refuses when the worktree stands on commits that no branch or tag names: with it they would be lost for good.
-func (g *git) named(ctx context.Context, r record) error {
-	out, err := g.run(ctx, call{at: r.admin(r.Link), args: []string{"rev-list", "--max-count=1", "HEAD", "--not", "--branches", "--tags", "--remotes", "--"}})
+func (g *helper) named(ctx context.Context, r record) error {
+	out, err := g.Run(ctx, git.Call{At: r.admin(r.Link), Args: []string{"rev-list", "--max-count=1", "HEAD", "--not", "--branches", "--tags", "--remotes", "--"}})
 	if err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (g *git) named(ctx context.Context, r record) error {
 }
 
 // admin is the repository without a work tree.
-func (r record) admin(gitDir string) place { return place{gitDir: gitDir, common: r.Common} }
+func (r record) admin(gitDir string) git.Place { return git.Place{GitDir: gitDir, Common: r.Common} }
 
 // judgeGone decides about a worktree whose directory is not there any more.
 func (t *Trees) judgeGone(ctx context.Context, r record) error {
@@ -265,7 +266,7 @@ func (s *shelf) finish(r record) (string, error) {
 }
 
 // forget removes git's entry of a worktree, whose link was just proven, with its lock. Git is not asked to, since it
-// would also remove what somebody put in the worktree's place meanwhile.
+// would also remove what somebody put in the worktree's git.Place meanwhile.
 func forget(r record) error {
 	root, err := os.OpenRoot(filepath.Dir(r.Link))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,3 +1,12 @@
+// Package repo owns the worktrees that SCV makes for jobs: they are made, listed and removed here. What starts git itself
+// is package git below it, and what is done with a job's work is in the other rooms below it.
+//
+// Who may call it: the daemon, and a command that works without one. All of it may be called from any goroutine; what
+// changes one repository is done one after the other inside this process. It keeps nothing in memory: the truth is the
+// record beside each worktree (written before git is asked for anything), the link between the worktree and its
+// repository, and git's own answers.
+//
+// Loss: nothing is removed on a negative or missing answer. "Cannot tell" keeps the worktree and says why.
 package repo
 
 import (
@@ -16,6 +25,7 @@ import (
 	"time"
 
 	"scv/internal/home"
+	"scv/internal/repo/git"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -41,7 +51,7 @@ type Options struct {
 type Trees struct {
 	shelf
 	turns
-	git    *git
+	git    *helper
 	random func(int) string
 	now    func() time.Time
 	boot   string
@@ -59,7 +69,7 @@ type turns struct {
 // New returns the worktrees of a home. It touches nothing.
 func New(o Options) *Trees {
 	return &Trees{
-		shelf: shelf{o.Home}, git: newGit(o.Environ), random: o.Random, now: o.Now, boot: o.Boot,
+		shelf: shelf{o.Home}, git: &helper{git.New(o.Environ)}, random: o.Random, now: o.Now, boot: o.Boot,
 		turns: turns{slots: map[string]chan struct{}{}},
 	}
 }
@@ -106,9 +116,9 @@ type includedFile struct {
 	Sum  string `json:"sha256"`
 }
 
-func (r record) at() place { return place{top: r.Path, gitDir: r.Link, common: r.Common} }
+func (r record) at() git.Place { return git.Place{Top: r.Path, GitDir: r.Link, Common: r.Common} }
 
-func (r record) source() place { return place{top: r.Repo, gitDir: r.GitDir, common: r.Common} }
+func (r record) source() git.Place { return git.Place{Top: r.Repo, GitDir: r.GitDir, Common: r.Common} }
 
 // dir is the worktree's directory below the home; file the record's.
 func (r record) dir() string { return r.group() + "/" + r.Name }
@@ -267,9 +277,12 @@ func refused(step string, err error) error {
 		return e
 	}
 	why := err.Error()
-	if e, ok := errors.AsType[*gitError](err); ok {
-		why = cmp.Or(e.Said, e.err.Error())
+	if e, ok := errors.AsType[*git.Error](err); ok {
+		why = cmp.Or(e.Said, errors.Unwrap(e).Error())
 	}
 	return wire.Refuse(wire.ReasonUnavailable, "look at what git says there, then try again", "%s: %s.",
 		step, strings.TrimSuffix(plain.Line(why), "."))
 }
+
+// helper is git with the questions that worktrees need answered.
+type helper struct{ *git.Runner }

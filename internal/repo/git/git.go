@@ -1,16 +1,10 @@
-// Package repo owns git: every git process that SCV starts is started here, hardened so that a repository can run no
-// program of its own choice, and the worktrees that SCV makes for jobs are made, listed and removed here.
-//
-// Who may call it: the daemon, and a command that works without one. All of it may be called from any goroutine; what
-// changes one repository is done one after the other inside this process. It keeps nothing in memory: the truth is the
-// record beside each worktree (written before git is asked for anything), the link between the worktree and its
-// repository, and git's own answers.
-//
-// Loss: nothing is removed on a negative or missing answer. "Cannot tell" keeps the worktree and says why.
+// Package git starts every git process of SCV, hardened so that a repository can run no program of its own choice
+// (security.md section 3). Only package repo and the rooms below it may import it. A Runner keeps nothing and may be used
+// from any goroutine.
 //
 // Known limits: a configuration that is changed between the look at its drivers and the call may still be obeyed
 // (security.md section 3 rule 6); what git-lfs must fetch with credentials is not fetched.
-package repo
+package git
 
 import (
 	"bytes"
@@ -28,67 +22,67 @@ import (
 )
 
 const (
-	// gitTime bounds a git command that only looks; addTime one that checks files out.
-	gitTime = 30 * time.Second
-	addTime = 15 * time.Minute
+	// gitTime bounds a git command that only looks; LongTime one that checks files out.
+	gitTime  = 30 * time.Second
+	LongTime = 15 * time.Minute
 	// gitOutput is how much of a command's output is read, in bytes; more is an error, never cut.
 	gitOutput = 64 << 10
 	// stderrKept is how much of what git says about a failure is kept, in bytes.
 	stderrKept = 4 << 10
-	// makingMark is the variable that marks a git process which makes a worktree, with the worktree's path.
-	makingMark = "SCV_WORKTREE"
+	// MakingMark is the variable that marks a git process which makes a worktree, with the worktree's path.
+	MakingMark = "SCV_WORKTREE"
 )
 
-// place is a work tree with the repository behind it, all absolute. Naming all three keeps git from looking for them.
-type place struct {
-	top    string
-	gitDir string
-	common string
+// Place is a work tree with the repository behind it, all absolute. Naming all three keeps git from looking for them.
+type Place struct {
+	Top    string
+	GitDir string
+	Common string
 }
 
-// call is one git command.
-type call struct {
-	at      place    // explicit repository; zero: the one that dir lies in
-	dir     string   // where the process runs; empty: at.top, or the root
-	args    []string // subcommand first; names from outside behind --end-of-options or --
-	stdin   []byte
-	extra   []string // more environment
-	output  int      // bytes of output, gitOutput when 0
-	limit   time.Duration
-	drivers bool // the command may run filter, diff or merge drivers: neutralise those of the repository
+// Call is one git command.
+type Call struct {
+	At      Place    // explicit repository; zero: the one that dir lies in
+	Dir     string   // where the process runs; empty: at.Top, or the root
+	Args    []string // subcommand first; names from outside behind --end-of-options or --
+	Stdin   []byte
+	Extra   []string // more environment
+	Output  int      // bytes of output, gitOutput when 0
+	Limit   time.Duration
+	Drivers bool // the command may run filter, diff or merge drivers: neutralise those of the repository
 }
 
-// git runs the git of the machine. It is immutable.
-type git struct {
+// A Runner runs the git of the machine. It is immutable.
+type Runner struct {
 	program string
 	env     []string
 }
 
-// gitError is a git command that failed. Said is the first line of what git wrote, fit to be shown.
-type gitError struct {
+// Error is a git command that failed. Said is the first line of what git wrote, fit to be shown.
+type Error struct {
 	Command string
 	Exit    int // -1: it did not exit by itself
 	Said    string
 	err     error
 }
 
-func (e *gitError) Error() string {
+func (e *Error) Error() string {
 	if e.Said == "" {
 		return fmt.Sprintf("git %s: %v", e.Command, e.err)
 	}
 	return fmt.Sprintf("git %s: %s", e.Command, e.Said)
 }
 
-func (e *gitError) Unwrap() error { return e.err }
+func (e *Error) Unwrap() error { return e.err }
 
-// exited reports whether err is a git command that ended by itself with this code.
-func exited(err error, code int) bool {
-	e, ok := errors.AsType[*gitError](err)
+// Exited reports whether err is a git command that ended by itself with this code.
+func Exited(err error, code int) bool {
+	e, ok := errors.AsType[*Error](err)
 	return ok && e.Exit == code
 }
 
-// errTooMuch says that a command wrote more than its bound.
-var errTooMuch = errors.New("more output than expected")
+// ErrTooMuch says that a command wrote more than its bound.
+var ErrTooMuch = errors.New("more output than expected")
 
 // passed are the variables that git and the owner's own filters (git-lfs) need; all others stay away from them.
 func passed(key string) bool {
@@ -100,8 +94,8 @@ func passed(key string) bool {
 	return false
 }
 
-func newGit(environ []string) *git {
-	g := &git{program: "git"}
+func New(environ []string) *Runner {
+	g := &Runner{program: "git"}
 	for _, kv := range environ {
 		if key, _, _ := strings.Cut(kv, "="); passed(key) {
 			g.env = append(g.env, kv)
@@ -127,20 +121,20 @@ func always() []string {
 	}
 }
 
-// run does one command and returns its output. The error is a *gitError, or that of ctx.
-func (g *git) run(ctx context.Context, c call) ([]byte, error) {
-	extra := slices.Clone(c.extra)
-	if c.drivers {
-		harmless, err := g.neutral(ctx, c)
+// run does one command and returns its output. The error is a *Error, or that of ctx.
+func (g *Runner) Run(ctx context.Context, c Call) ([]byte, error) {
+	extra := slices.Clone(c.Extra)
+	if c.Drivers {
+		harmless, err := g.Neutral(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		extra = append(extra, harmless...)
 	}
-	if c.limit == 0 {
-		c.limit = gitTime
+	if c.Limit == 0 {
+		c.Limit = gitTime
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, c.argv()...)
 	// Its own group: what git started (the owner's filters) ends with it.
@@ -149,14 +143,14 @@ func (g *git) run(ctx context.Context, c call) ([]byte, error) {
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Dir = cmpDir(c)
 	cmd.Env = append(slices.Clip(g.env), extra...)
-	if c.at.common != "" {
-		cmd.Env = append(cmd.Env, "GIT_COMMON_DIR="+c.at.common)
+	if c.At.Common != "" {
+		cmd.Env = append(cmd.Env, "GIT_COMMON_DIR="+c.At.Common)
 	}
-	if c.stdin != nil {
-		cmd.Stdin = bytes.NewReader(c.stdin)
+	if c.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
-	stdout := &bounded{left: c.output, hard: true}
-	if c.output == 0 {
+	stdout := &bounded{left: c.Output, hard: true}
+	if c.Output == 0 {
 		stdout.left = gitOutput
 	}
 	stderr := &bounded{left: stderrKept}
@@ -168,11 +162,11 @@ func (g *git) run(ctx context.Context, c call) ([]byte, error) {
 	return nil, g.failure(ctx, c, err, stdout, stderr)
 }
 
-func (g *git) failure(ctx context.Context, c call, err error, stdout, stderr *bounded) error {
-	out := &gitError{Command: c.args[0], Exit: -1, err: err}
+func (g *Runner) failure(ctx context.Context, c Call, err error, stdout, stderr *bounded) error {
+	out := &Error{Command: c.Args[0], Exit: -1, err: err}
 	switch {
 	case stdout.over:
-		out.err = errTooMuch
+		out.err = ErrTooMuch
 	case ctx.Err() != nil:
 		out.err = context.Cause(ctx)
 	default:
@@ -197,30 +191,30 @@ func firstWords(said string) string {
 	return plain.FirstLine(lines[0], 300)
 }
 
-func cmpDir(c call) string {
+func cmpDir(c Call) string {
 	switch {
-	case c.dir != "":
-		return c.dir
-	case c.at.top != "":
-		return c.at.top
+	case c.Dir != "":
+		return c.Dir
+	case c.At.Top != "":
+		return c.At.Top
 	}
 	return "/"
 }
 
-func (c call) argv() []string {
+func (c Call) argv() []string {
 	args := always()
-	if c.at.gitDir != "" {
-		args = append(args, "--git-dir="+c.at.gitDir)
+	if c.At.GitDir != "" {
+		args = append(args, "--git-dir="+c.At.GitDir)
 	}
-	if c.at.top != "" {
-		args = append(args, "--work-tree="+c.at.top)
+	if c.At.Top != "" {
+		args = append(args, "--work-tree="+c.At.Top)
 	}
-	args = append(args, c.args[0])
-	switch c.args[0] {
+	args = append(args, c.Args[0])
+	switch c.Args[0] {
 	case "diff", "log", "show", "diff-tree", "diff-index", "diff-files":
 		args = append(args, "--no-ext-diff", "--no-textconv")
 	}
-	return append(args, c.args[1:]...)
+	return append(args, c.Args[1:]...)
 }
 
 // driver is a family of settings by which a repository can name a program, such as filter.lfs.
@@ -234,19 +228,19 @@ func (d driver) variables() [][2]string {
 	case "diff":
 		return [][2]string{{"textconv", ""}, {"command", ""}}
 	case "merge":
-		return [][2]string{{"driver", "true"}}
+		return [][2]string{{"driver", "false"}} // a conflict: "true" would take our side in silence
 	}
 	return nil
 }
 
-// neutral returns, as environment, settings that undo every driver which the repository itself names. A driver that the
+// Neutral returns, as environment, settings that undo every driver which the repository itself names. A driver that the
 // owner's or the system's configuration names as well keeps the value it has there (security.md section 3 rule 2). It is
 // handed over as environment, because a name may hold an equals sign, at which -c would cut.
-func (g *git) neutral(ctx context.Context, c call) ([]string, error) {
-	c.args = []string{"config", "--show-scope", "-z", "--get-regexp", `^(filter|diff|merge|lfs)\.`}
-	c.drivers, c.stdin, c.limit, c.output, c.extra = false, nil, gitTime, 1<<20, nil
-	out, err := g.run(ctx, c)
-	if exited(err, 1) {
+func (g *Runner) Neutral(ctx context.Context, c Call) ([]string, error) {
+	c.Args = []string{"config", "--show-scope", "-z", "--get-regexp", `^(filter|diff|merge|lfs)\.`}
+	c.Drivers, c.Stdin, c.Limit, c.Output, c.Extra = false, nil, gitTime, 1<<20, nil
+	out, err := g.Run(ctx, c)
+	if Exited(err, 1) {
 		return nil, nil
 	}
 	if err != nil {
@@ -345,7 +339,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	if n < len(p) {
 		b.over = true
 		if b.hard {
-			return n, errTooMuch
+			return n, ErrTooMuch
 		}
 	}
 	return len(p), nil
