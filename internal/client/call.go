@@ -69,7 +69,10 @@ func (c *Conn) offers(cmd wire.Command) error {
 	need, what := "", cmd.Action()
 	switch cmd := cmd.(type) {
 	case wire.WorkbenchStart:
-		if cmd.Mode != nil {
+		switch {
+		case cmd.Base != nil, cmd.Branch != nil, cmd.WithChanges:
+			need, what = wire.FeatureWorktree, "base, branch and changes of a worktree"
+		case cmd.Mode != nil:
 			need, what = wire.FeatureMode, "permission modes of jobs"
 		}
 		if cmd.Transport != nil && (need == "" || c.Has(need)) {
@@ -107,6 +110,12 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureQueue
 	case wire.WorkbenchRetry, wire.WorkbenchFork:
 		need = wire.FeatureFollow
+	case wire.WorktreePrune:
+		need = wire.FeatureWorktree
+	case wire.JobDiff, wire.JobCommit, wire.JobApply:
+		need = wire.FeatureDiff
+	case wire.ForecastCommand:
+		need = wire.FeatureForecast
 	case wire.WorkbenchWatch, wire.RunLogWatch, wire.AttachWatch:
 		need = wire.FeatureWatch
 	}

@@ -21,6 +21,9 @@ func apply(view *wire.Snapshot, d *wire.WorkbenchDelta) *wire.Snapshot {
 	if d.Storage != nil {
 		next.Storage = *d.Storage
 	}
+	if d.Forecast != nil {
+		next.Forecast = d.Forecast
+	}
 	return &next
 }
 
@@ -92,7 +95,7 @@ func newestSaved(a, b wire.RestorableSession) int {
 func whole(s *wire.Snapshot) wire.WorkbenchDelta {
 	d := wire.WorkbenchDelta{
 		GeneratedUnixSeconds: s.GeneratedUnixSeconds, Sessions: s.Sessions, Jobs: s.Jobs,
-		Runs: s.Runs, Approvals: s.Approvals, Restorable: s.Restorable,
+		Runs: s.Runs, Approvals: s.Approvals, Restorable: s.Restorable, Forecast: s.Forecast,
 	}
 	if s.Storage != "" {
 		d.Storage = &s.Storage
@@ -111,8 +114,11 @@ func diff(old, now *wire.Snapshot) (wire.WorkbenchDelta, bool) {
 	if old.Storage != now.Storage {
 		d.Storage = &now.Storage
 	}
+	if !reflect.DeepEqual(old.Forecast, now.Forecast) {
+		d.Forecast = now.Forecast
+	}
 	count := len(d.Sessions) + len(d.Jobs) + len(d.Runs) + len(d.Approvals) + len(d.Restorable)
-	return d, count == 0 && d.Removed.IsZero() && d.Storage == nil
+	return d, count == 0 && d.Removed.IsZero() && d.Storage == nil && d.Forecast == nil
 }
 
 func rows[T any, K comparable](old, now []T, key func(T) K) (changed []T, removed []K) {

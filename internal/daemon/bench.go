@@ -46,6 +46,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	if err != nil {
 		return nil, err
 	}
+	plans := plansOf(loaded)
 	kinds := newKinds(opt)
 	if err := kinds.makeHomes(); err != nil {
 		log.Error("agents cannot use their private homes", "error", err)
@@ -55,8 +56,9 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	notify := runlog.NewNotifier()
 	port := &hubPort{}
 	var abandoned atomic.Bool
+	site := newGround(opt, port.hub.Load, log)
 	launcher := run.New(ctx, run.Config{
-		Home: opt.Home, Hub: port, Saved: port.saved, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
+		Home: opt.Home, Hub: port, Saved: port.saved, Ground: site, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
 		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
 		Version: opt.Version, Log: log, Now: opt.Now, Abandoned: abandoned.Load,
 	})
@@ -72,6 +74,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		served: server.Workbench{
 			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
 			Agents: kinds.names(), Mode: kinds.workspaceMode, Fits: kinds.fits, Problems: problems(opt.Config, loaded.Lost, more),
+			Trees: site.Trees, Work: site.Work, Ground: site,
 		},
 	}
 	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.
@@ -82,6 +85,10 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		b.failure = h.Run(hubCtx)
 	})
 	b.wg.Go(func() { tellMemory(hubCtx, h) })
+	b.wg.Go(func() {
+		site.Settle(hubCtx, plans)
+		site.Run(hubCtx)
+	})
 	over := endedRuns(loaded)
 	b.wg.Go(func() { launcher.Tidy(over) })
 	keep := retainer{

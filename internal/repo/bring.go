@@ -191,9 +191,17 @@ func copyFile(from, to *os.Root, name string, mode fs.FileMode) (int64, string, 
 	if err != nil {
 		return 0, "", fmt.Errorf("copy %s: %w", show(name), err)
 	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(out, sum), in)
+	// From file to file, so that the kernel shares the blocks where the file system can; read for its sum afterwards.
+	n, err := io.Copy(out, in)
 	if err := errors.Join(err, out.Chmod(mode), out.Close()); err != nil {
+		return n, "", fmt.Errorf("copy %s: %w", show(name), err)
+	}
+	sum := sha256.New()
+	_, err = in.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(sum, io.LimitReader(in, n))
+	}
+	if err != nil {
 		return n, "", fmt.Errorf("copy %s: %w", show(name), err)
 	}
 	return n, hex.EncodeToString(sum.Sum(nil)), nil

@@ -24,6 +24,7 @@ type Made struct {
 	Ref   wire.WorktreeRef
 	Cwd   string
 	Notes []string
+	Fresh bool // this call made it
 }
 
 // undoTime bounds the cleaning up behind a failed or cancelled Create.
@@ -52,7 +53,8 @@ func (t *Trees) Create(ctx context.Context, in Intent) (Made, error) {
 		return Made{}, refused("git cannot tell whether branch "+r.Branch+" exists", err)
 	}
 	if exists {
-		return Made{}, wire.Refuse(wire.ReasonConflict, "choose another name with --branch", "branch %s exists already.", r.Branch)
+		return Made{}, wire.Refuse(wire.ReasonConflict, "start a job of its own from it: --worktree --base "+r.Branch,
+			"branch %s exists already, and worktree %s does not: it was removed, or somebody made the branch meanwhile.", r.Branch, r.Name)
 	}
 	if err := t.save(r, true); err != nil {
 		return Made{}, refused("the record of the worktree could not be written", err)
@@ -66,7 +68,7 @@ func (t *Trees) Create(ctx context.Context, in Intent) (Made, error) {
 		}
 		return Made{}, err
 	}
-	return Made{Ref: r.Ref(), Cwd: t.cwd(r), Notes: notes}, nil
+	return Made{Ref: r.Ref(), Cwd: t.cwd(r), Notes: notes, Fresh: true}, nil
 }
 
 // before looks what an earlier Create of the same intent left: a finished worktree is returned, a half-made one undone.

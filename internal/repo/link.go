@@ -135,7 +135,7 @@ func lockReason(r record) (reason string, locked bool, err error) {
 }
 
 // middle names what the worktree is in the middle of, such as a rebase; empty for nothing.
-func middle(r record) string {
+func middle(gitDir string) string {
 	for _, m := range [][2]string{
 		{"rebase-merge", "a rebase"},
 		{"rebase-apply", "a rebase"},
@@ -144,7 +144,7 @@ func middle(r record) string {
 		{"REVERT_HEAD", "a revert"},
 		{"BISECT_LOG", "a bisection"},
 	} {
-		if _, err := os.Lstat(filepath.Join(r.Link, m[0])); err == nil {
+		if _, err := os.Lstat(filepath.Join(gitDir, m[0])); err == nil {
 			return m[1]
 		}
 	}

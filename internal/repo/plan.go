@@ -54,6 +54,9 @@ func (t *Trees) Plan(ctx context.Context, w Wish) (Intent, error) {
 				"uncommitted changes can be carried over only onto the commit they were made on, and %s is another one.", show(w.Base))
 		}
 	}
+	if in.Sub != "" && !t.git.holds(ctx, from, in.Commit, in.Sub) {
+		in.Sub = ""
+	}
 	for range draws {
 		in.Name = newName(w.Agent, w.Task, t.random(6))
 		in.Path = t.abs(in.group() + "/" + in.Name)
@@ -137,6 +140,12 @@ func (g *helper) checkout(ctx context.Context, cwd string) (git.Place, error) {
 			"%s is not inside a git checkout, so there is nothing to make a worktree of.", pretty(cwd))
 	}
 	return git.Place{}, refused(fmt.Sprintf("git cannot tell about %s", pretty(cwd)), err)
+}
+
+// holds reports whether a commit has a directory, which is no link and not reached by one.
+func (g *helper) holds(ctx context.Context, from git.Place, commit, dir string) bool {
+	out, err := g.Run(ctx, git.Call{At: from, Args: []string{"cat-file", "-t", commit + ":" + filepath.ToSlash(dir)}})
+	return err == nil && strings.TrimSpace(string(out)) == "tree"
 }
 
 // sub is where cwd lies below the top of its checkout, empty for the top.

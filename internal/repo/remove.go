@@ -181,7 +181,7 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 	}
 	add(s.unmerged > 0, "%d merge conflicts", s.unmerged)
 	add(hidden != "", "git was told not to look at %s", show(hidden))
-	add(middle(r) != "", "it is in the middle of %s", middle(r))
+	add(middle(r.Link) != "", "it is in the middle of %s", middle(r.Link))
 	add(ahead > 0, "%d commits are not merged into what it started from", ahead)
 	add(s.ahead > 0, "%d commits are not pushed to %s", s.ahead, show(s.upstream))
 	add(w.unknowns > 0, "%d ignored files that SCV knows nothing about, such as %s", w.unknowns, show(w.unknown))

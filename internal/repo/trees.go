@@ -95,6 +95,9 @@ func (i Intent) Ref() wire.WorktreeRef {
 	return wire.WorktreeRef{Path: i.Path, Branch: i.Branch, Repo: i.Repo}
 }
 
+// Cwd is where the agent starts: the wished directory where the commit has it, else the top.
+func (i Intent) Cwd() string { return filepath.Join(i.Path, i.Sub) }
+
 // group is the directory of the worktrees of the same checkout, below the home.
 func (i Intent) group() string { return treesDir + "/" + groupName(i.Repo) }
 

@@ -28,7 +28,7 @@ type HubPort interface {
 	Wishes(h wire.RunHandle) row.Wishes
 }
 
-// Config is what a Launcher is made of. All fields but Log, Now and Timing are required.
+// Config is what a Launcher is made of. All fields but Ground, Log, Now and Timing are required.
 type Config struct {
 	Home *home.Home
 	Hub  HubPort
@@ -41,6 +41,7 @@ type Config struct {
 	Mask     func() *redact.Masker
 	Original func(job wire.JobID) (string, error) // the unmasked prompt of a job whose wish is Private
 	Notify   *runlog.Notifier
+	Ground   Ground   // nil: no repositories
 	Exe      string   // absolute path of this program, which is its own shim
 	Environ  []string // the daemon's environment, of which agents get a part
 	HomeID   string

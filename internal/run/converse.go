@@ -159,6 +159,7 @@ func (r talk) write(ctx context.Context, m agent.Message) (bool, error) {
 	if r.held == (held{m.Key, seq}) && (r.clocks.retry.IsZero() || time.Now().Before(r.clocks.retry)) {
 		return false, nil
 	}
+	r.begins(ctx, m)
 	bounded, cancel := context.WithTimeout(ctx, r.c.Timing.Ask)
 	defer cancel()
 	result, err := r.link.Write(bounded, r.number+1, m.Key, m.Bytes, m.EOF)

@@ -56,6 +56,7 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 	// needs no commit of its own. The end itself is found again without a spool.
 	stored := r.stored(r.c.Timing.Dial)
 	r.report(r.ending(end))
+	r.c.Ground.Leave(r.last, r.o)
 	if stored || r.stored(0) {
 		r.clean()
 	}

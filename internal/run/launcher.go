@@ -34,6 +34,9 @@ func New(ctx context.Context, c Config) *Launcher {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Ground == nil {
+		c.Ground = noGround{}
+	}
 	c.Timing = c.Timing.withDefaults()
 	l := &Launcher{c: c, wakes: make(map[wire.RunHandle]chan struct{})}
 	ctx = context.WithoutCancel(ctx)

@@ -27,9 +27,9 @@ type beginning struct{ *run }
 // start plans the process, makes the run's directory and starts the agent behind a shim. After nil the shim lives or
 // lived, and the spool tells the rest; an error says that nothing was started.
 func (r beginning) start(ctx context.Context) error {
-	w := r.c.Hub.Wishes(r.h)
-	if w.Turn == nil || w.Stop || w.Cancel == w.Turn.Number {
-		return errors.New("it was no longer wanted when its turn to start came")
+	w, err := r.wanted()
+	if err != nil {
+		return err
 	}
 	turn, err := talk(r).turnOf(*w.Turn)
 	if err != nil {
@@ -39,6 +39,14 @@ func (r beginning) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	notes, err := r.ready(ctx, *w.Turn)
+	if err == nil {
+		w, err = r.wanted() // a worktree takes its time
+	}
+	if err != nil {
+		return err
+	}
+	launch.Note = strings.TrimSpace(launch.Note + " " + notes)
 	if err := r.lay(launch); err != nil {
 		return err
 	}
@@ -58,6 +66,15 @@ func (r beginning) start(ctx context.Context) error {
 		r.report(row.Life{Kind: row.LifeStarted, PID: shim.Agent})
 	}
 	return nil
+}
+
+// wanted are the wishes while they still ask for a start.
+func (r beginning) wanted() (row.Wishes, error) {
+	w := r.c.Hub.Wishes(r.h)
+	if w.Turn == nil || w.Stop || w.Cancel == w.Turn.Number {
+		return w, errors.New("it was no longer wanted when its turn to start came")
+	}
+	return w, nil
 }
 
 // lay makes the run's directory with the files that the agent finds there.
@@ -167,10 +184,12 @@ func (r talk) turnOf(w row.TurnWish) (agent.Turn, error) {
 		return agent.Turn{}, err
 	}
 	return agent.Turn{
-		Number: w.Number, Key: "turn:" + strconv.FormatUint(uint64(w.Number), 10), Prompt: prompt, Session: w.Vendor,
+		Number: w.Number, Key: turnKey(w.Number), Prompt: prompt, Session: w.Vendor,
 		NewID: r.o.Run.NewID, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
 	}, nil
 }
+
+func turnKey(number uint32) string { return "turn:" + strconv.FormatUint(uint64(number), 10) }
 
 // maxOriginals is how many unmasked prompts a run holds in memory: of its turn, and of what was sent into it.
 const maxOriginals = 4

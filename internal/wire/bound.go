@@ -127,4 +127,10 @@ const (
 	FeatureHolds = "holds"
 	// FeatureTail: tail of run_log.
 	FeatureTail = "tail"
+	// FeatureWorktree: worktrees with base, branch and with_changes, and the action worktree_prune.
+	FeatureWorktree = "worktree"
+	// FeatureDiff: the actions job_diff, job_commit and job_apply.
+	FeatureDiff = "diff"
+	// FeatureForecast: the action forecast.
+	FeatureForecast = "forecast"
 )

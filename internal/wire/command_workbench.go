@@ -58,6 +58,12 @@ type WorkbenchStart struct {
 	// Check marks a job that is to find out whether its agent works (ours): no hold keeps it back, and what is held goes
 	// on when it completes.
 	Check bool `json:"check,omitzero" need:"K"`
+
+	// Base, Branch and WithChanges say more of a Worktree (ours): the branch, tag or commit that it starts from, absent for
+	// what the checkout has; the name of its branch; and that what is not committed in the checkout comes along.
+	Base        *string `json:"base,omitzero" need:"O"`
+	Branch      *string `json:"branch,omitzero" need:"O"`
+	WithChanges bool    `json:"with_changes,omitzero" need:"K"`
 }
 
 // TransportLive asks for one process that serves several turns, whatever its protocol (ours); such a run's transport is

@@ -31,6 +31,12 @@ type DaemonStatus struct {
 	ApprovalTest *ApprovalVerdict `json:"approval_test,omitzero" need:"O"`
 	// Prompt answers the action job_prompt (ours).
 	Prompt *PromptText `json:"prompt,omitzero" need:"O"`
+	// Prune answers the action worktree_prune (ours).
+	Prune *List[PruneEntry] `json:"prune,omitzero" need:"O"`
+	// Diff answers the action job_diff (ours).
+	Diff *DiffPage `json:"diff,omitzero" need:"O"`
+	// Forecast answers the action forecast (ours).
+	Forecast *Forecast `json:"forecast,omitzero" need:"O"`
 	// Delivery says what became of a prompt of workbench_send (ours).
 	Delivery *Delivery `json:"delivery,omitzero" need:"O"`
 	// Home is the id of this home (ours); full base only.

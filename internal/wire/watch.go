@@ -25,6 +25,8 @@ type WorkbenchDelta struct {
 	Removed              RemovedIDs          `json:"removed,omitzero" need:"K"`
 	// Storage is Snapshot.Storage when it changed; empty when the ledger can be written again.
 	Storage *string `json:"storage,omitzero" need:"O"`
+	// Forecast is Snapshot.Forecast when it changed.
+	Forecast *Forecast `json:"forecast,omitzero" need:"O"`
 }
 
 // RemovedIDs names the rows that are no longer listed (ours).

@@ -15,6 +15,8 @@ type Snapshot struct {
 	Generation uint64 `json:"generation,omitzero" need:"K"`
 	// Storage is a sentence when the ledger cannot be written, and mutations are refused (ours).
 	Storage string `json:"storage,omitempty" need:"K"`
+	// Forecast tells which jobs would conflict, as of the end of the last turn in a worktree (ours).
+	Forecast *Forecast `json:"forecast,omitzero" need:"O"`
 }
 
 // Session is one session: live in this daemon, of another process, or ended.
@@ -71,6 +73,10 @@ type Job struct {
 	Models *JobModels `json:"models,omitzero" need:"O"`
 	// Usage is what its turns cost, as far as the agent said (ours).
 	Usage *JobUsage `json:"usage,omitzero" need:"O"`
+	// Base is the commit that its directory had when it began, which job_diff compares with (ours); absent: no repository.
+	Base *string `json:"base,omitzero" need:"O"`
+	// Facts is what git and exit codes say of it, once it has ended (ours).
+	Facts *JobFacts `json:"facts,omitzero" need:"O"`
 }
 
 // Ref returns the job's wide name.
@@ -154,6 +160,25 @@ type WorktreeInfo struct {
 	WorktreeRef
 	Dirty *bool    `json:"dirty,omitzero" need:"O"` // absent: git could not tell, which is not false
 	Jobs  []JobRef `json:"jobs,omitempty" need:"K"`
+
+	// All below is ours, and absent where it is not known.
+
+	// Merged says that nothing on it is missing in what it started from.
+	Merged *bool `json:"merged,omitzero" need:"O"`
+	// Ahead and Behind count commits that its base lacks, and that it lacks of its base.
+	Ahead  *uint64 `json:"ahead,omitzero" need:"O"`
+	Behind *uint64 `json:"behind,omitzero" need:"O"`
+	// TrackedBytes and IgnoredBytes are the sizes of its files by whether git ignores them.
+	TrackedBytes *uint64 `json:"tracked_bytes,omitzero" need:"O"`
+	IgnoredBytes *uint64 `json:"ignored_bytes,omitzero" need:"O"`
+	// LastUseUnixSeconds is the newest change that was seen in it.
+	LastUseUnixSeconds *uint64 `json:"last_use_unix_seconds,omitzero" need:"O"`
+	// Now is the branch that is checked out, where it is another one.
+	Now *string `json:"now,omitzero" need:"O"`
+	// Base is the commit that it started from.
+	Base *string `json:"base,omitzero" need:"O"`
+	// Problem is a sentence on what could not be told.
+	Problem *string `json:"problem,omitzero" need:"O"`
 }
 
 // RunEvent is one line of a run log. Text is masked and for display only.
@@ -197,6 +222,8 @@ type JobResult struct {
 	Next *uint64 `json:"next,omitzero" need:"O"`
 	// Size is the length of the whole reply, in bytes (ours).
 	Size *uint64 `json:"size,omitzero" need:"O"`
+	// Facts is Job.Facts, on the first page (ours).
+	Facts *JobFacts `json:"facts,omitzero" need:"O"`
 }
 
 // JobHistory is a page of jobs beyond what a snapshot lists, newest first (ours).

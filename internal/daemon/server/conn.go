@@ -31,6 +31,7 @@ type conn struct {
 	peer    peer
 	client  *wire.PeerInfo // nil before the handshake
 	session *session       // nil until session.start
+	diff    *heldDiff      // nil between two differences
 	ctx     context.Context
 	work    context.Context // of a request that is being answered: it outlives ctx by farewell
 }

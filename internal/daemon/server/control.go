@@ -108,8 +108,8 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return r.jobsPage(cmd)
 	case wire.Why:
 		return r.why(cmd)
-	case wire.WorktreesCommand:
-		return answer{status: r.light()}, nil
+	case wire.WorktreesCommand, wire.WorktreeRemove, wire.WorktreePrune, wire.JobDiff, wire.JobCommit, wire.JobApply, wire.ForecastCommand:
+		return groundkeeper{r}.do(cmd)
 	case wire.DaemonRestart:
 		return handing{r}.daemonRestart(cmd)
 	case wire.DaemonStop:

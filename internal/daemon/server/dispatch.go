@@ -18,6 +18,7 @@ func features() []string {
 		wire.FeatureRestart, wire.FeatureTransport,
 		wire.FeatureQueue, wire.FeatureFollow, wire.FeatureHolds,
 		wire.FeatureDigest, wire.FeatureApprovals,
+		wire.FeatureWorktree, wire.FeatureDiff, wire.FeatureForecast,
 	}
 }
 

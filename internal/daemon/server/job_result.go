@@ -19,6 +19,9 @@ func (r *request) jobResult(cmd wire.JobResultCommand) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if r.Ground != nil && cmd.After == 0 {
+		page.Facts = r.Ground.Facts(r.ctx, job)
+	}
 	st := r.light()
 	st.JobResult = &page
 	return answer{status: st}, nil

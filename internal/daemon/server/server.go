@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"scv/internal/home"
+	"scv/internal/repo"
+	"scv/internal/repo/work"
 	"scv/internal/run/runlog"
 	"scv/internal/safe/redact"
 	"scv/internal/workbench/hub"
@@ -56,6 +58,10 @@ type Workbench struct {
 	// Fits refuses a job that its agent is known not to be able to serve over a transport or with a model; nil refuses none.
 	Fits     func(agent, transport, model string) error
 	Problems func() []string
+
+	Trees  *repo.Trees
+	Work   *work.Bench
+	Ground Ground // nil: no worktrees, and neither of the two above
 }
 
 // A Server serves one daemon's connections. All its methods may be called from any goroutine.

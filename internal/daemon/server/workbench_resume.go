@@ -89,7 +89,9 @@ func (r follower) ended(session wire.SessionID, id wire.JobID) (row.Job, error) 
 	if !job.State.Final() {
 		return job, wire.Refuse(wire.ReasonBusy, "scv jobs wait "+string(id), "%s has not ended: it is %s.", id, job.State)
 	}
-	_, err = directory("working directory", job.Cwd)
+	if job.Worktree == nil { // one that is gone is made again
+		_, err = directory("working directory", job.Cwd)
+	}
 	return job, err
 }
 

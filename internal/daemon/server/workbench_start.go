@@ -7,8 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"scv/internal/repo"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
+	"scv/internal/workbench/row"
 )
 
 // Bounds of the words of a start (behaviour/jobs.md section 9), in bytes.
@@ -26,10 +28,6 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	req := hub.StartRequest{Key: cmd.Key, Principal: r.principal(), Agent: cmd.Agent, Origin: wire.OriginOwner, Check: cmd.Check}
 	if req.Principal.Who == "model" {
 		req.Origin = wire.OriginModel
-	}
-	if cmd.Worktree {
-		return answer{}, wire.Refuse(wire.ReasonUnavailable, "start it without, in a directory of its own",
-			"this release cannot give a job a worktree of its own")
 	}
 	var err error
 	if req.Workspace, req.Cwd, err = places(cmd.Workspace, cmd.Cwd); err != nil {
@@ -53,6 +51,9 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if req.Prompt, req.Task, err = r.prompt(cmd.Prompt); err != nil {
 		return answer{}, err
 	}
+	if req.Tree, err = r.tree(cmd, req); err != nil {
+		return answer{}, err
+	}
 	return r.accepted(r.Hub.Jobs().Start(req))
 }
 
@@ -71,6 +72,27 @@ func (r intake) fits(cmd wire.WorkbenchStart, model string) (string, error) {
 		return transport, nil
 	}
 	return transport, r.Fits(cmd.Agent, transport, model)
+}
+
+// tree plans the worktree that a job asks for; nil for none. Nothing is made before the job is on disk.
+func (r intake) tree(cmd wire.WorkbenchStart, req hub.StartRequest) (*row.Tree, error) {
+	if !cmd.Worktree {
+		if cmd.Base != nil || cmd.Branch != nil || cmd.WithChanges {
+			return nil, wire.Refuse(wire.ReasonInvalid, "add --worktree", "base, branch and changes are those of a worktree, which was not asked for")
+		}
+		return nil, nil
+	}
+	if r.Ground == nil {
+		return nil, notOffered(wire.WorktreesCommand{})
+	}
+	w := repo.Wish{Cwd: req.Cwd, Agent: cmd.Agent, Task: req.Task, WithChanges: cmd.WithChanges}
+	if cmd.Base != nil {
+		w.Base = *cmd.Base
+	}
+	if cmd.Branch != nil {
+		w.Branch = *cmd.Branch
+	}
+	return r.Ground.Plan(r.ctx, w)
 }
 
 // mode is the permission mode that the job names, else the configured one.

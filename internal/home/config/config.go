@@ -32,6 +32,8 @@ type Config struct {
 
 	Retention Retention
 
+	Worktrees Worktrees
+
 	Origins  map[string]string // of each set key: "config.toml:12", "SCV_CONFIG:3", "--policy flag"
 	Warnings []*Problem        // keys that are accepted and do nothing here, and old names
 	Files    []File
@@ -74,6 +76,12 @@ type Limits struct {
 // Retention says how long what is over is kept.
 type Retention struct {
 	Days int // after a job's end; 0 for ever
+}
+
+// Worktrees bound what the worktrees of jobs take.
+type Worktrees struct {
+	FloorMB int // MiB that must stay free on the home's disk, else no worktree is made; 0 turns the check off
+	MaxMB   int // MiB that all of them may take together; 0: no bound
 }
 
 // Policy is what an agent may do unasked.

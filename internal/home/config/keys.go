@@ -22,7 +22,7 @@ func open(table string) bool {
 
 // strict reports whether an unknown key under a top-level table is an error rather than a warning.
 func strict(table string) bool {
-	return table == "policy" || table == "agents" || table == "limits" || table == "retention"
+	return table == "policy" || table == "agents" || table == "limits" || table == "retention" || table == "worktrees"
 }
 
 // Served lists the agents that this version can run without any settings.
@@ -45,6 +45,8 @@ func ours() []field {
 		used(number("limits.idle_minutes", 15, 1, 1<<20)),
 		amount("limits.daily_usd"),
 		used(number("retention.days", 30, 0, 36500)),
+		used(number("worktrees.floor_mb", 1024, 0, 1<<30)),
+		used(number("worktrees.max_mb", 0, 0, 1<<30)),
 	}
 }
 

@@ -64,6 +64,7 @@ type Error struct {
 	Exit    int // -1: it did not exit by itself
 	Said    string
 	err     error
+	out     []byte
 }
 
 func (e *Error) Error() string {
@@ -117,11 +118,20 @@ func always() []string {
 		"-c", "core.sshCommand=false", "-c", "credential.helper=", "-c", "core.askPass=false", "-c", "core.editor=false",
 		"-c", "sequence.editor=false", "-c", "protocol.ext.allow=never", "-c", "safe.bareRepository=explicit",
 		"-c", "submodule.recurse=false", "-c", "diff.ignoreSubmodules=all", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-		"-c", "core.untrackedCache=false", "-c", "worktree.useRelativePaths=false", "-c", "core.quotePath=false",
+		"-c", "core.untrackedCache=false", "-c", "advice.addEmbeddedRepo=false", "-c", "worktree.useRelativePaths=false", "-c", "core.quotePath=false",
 	}
 }
 
-// run does one command and returns its output. The error is a *Error, or that of ctx.
+// Output is Run for a command that answers with an exit code: with that one, what it wrote is the answer too.
+func (g *Runner) Output(ctx context.Context, c Call, exit int) ([]byte, error) {
+	out, err := g.Run(ctx, c)
+	if e, ok := errors.AsType[*Error](err); ok && e.Exit == exit {
+		return e.out, nil
+	}
+	return out, err
+}
+
+// Run does one command and returns its output. The error is a *Error, or that of ctx.
 func (g *Runner) Run(ctx context.Context, c Call) ([]byte, error) {
 	extra := slices.Clone(c.Extra)
 	if c.Drivers {
@@ -171,7 +181,7 @@ func (g *Runner) failure(ctx context.Context, c Call, err error, stdout, stderr 
 		out.err = context.Cause(ctx)
 	default:
 		if e, ok := errors.AsType[*exec.ExitError](err); ok {
-			out.Exit = e.ExitCode()
+			out.Exit, out.out = e.ExitCode(), stdout.buf.Bytes()
 		}
 		out.Said = firstWords(stderr.buf.String())
 	}

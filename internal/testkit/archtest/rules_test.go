@@ -80,10 +80,16 @@ func outerRooms() []room {
 			"internal/daemon/server",
 			[]string{
 				"internal/wire/...", "internal/wire", "internal/safe/...", "internal/home/...", "internal/workbench/...", "internal/run/...", "internal/run",
-				"internal/repo", "internal/terminal/...", "internal/session/...", "internal/agent", "internal/agent/account", "internal/failpoint",
+				"internal/repo", "internal/repo/work", "internal/terminal/...", "internal/session/...", "internal/agent", "internal/agent/account", "internal/failpoint",
 			},
 			[]string{"os/exec", "net/http"},
 			"an action decodes, bounds, calls and replies",
+		},
+		{
+			"internal/daemon/ground",
+			[]string{"internal/wire", "internal/safe/...", "internal/home", "internal/repo", "internal/repo/work", "internal/run/runlog", "internal/workbench/hub", "internal/workbench/row"},
+			[]string{"net", "net/http", "database/sql"},
+			"the repositories of runs, between the hub and git",
 		},
 		{"internal/daemon/seat", []string{"internal/wire", "internal/home"}, []string{"net/http", "database/sql"}, "lock and socket, and how they are passed on"},
 		{

@@ -23,6 +23,7 @@ func newAgentsCmd(f *factory) *cobra.Command {
 	},
 		newAgentsListCmd(f, nil), newAgentsPsCmd(f, nil), newAgentsKillCmd(f, nil), newAgentsCheckCmd(f, nil),
 		newAgentsLoginCmd(f), newAgentsStatusCmd(f), newAgentsLogoutCmd(f),
+		newWorktreesCmd(f),
 	)
 	cmd.Flags().AddFlagSet(inner.Flags())
 	unknown := cmd.RunE

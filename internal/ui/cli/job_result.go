@@ -81,6 +81,9 @@ func (f *factory) printResult(ctx context.Context, r *reading, ref wire.JobRef, 
 			return err
 		}
 	}
+	if res.Facts != nil {
+		f.say("%s by git: %s", res.Job, factLine(res.Facts))
+	}
 	if res.State == wire.StateCompleted {
 		switch {
 		case value(res.Reply) == "":
@@ -99,6 +102,31 @@ func (f *factory) printResult(ctx context.Context, r *reading, ref wire.JobRef, 
 	}
 	f.say("%s %s: %s. Next: scv why %s", res.Job, res.State, trimDot(plain.Line(why)), res.Job)
 	return nil
+}
+
+// factLine is what git and exit codes say of a job.
+func factLine(x *wire.JobFacts) string {
+	if x.Problem != nil {
+		return "not known: " + trimDot(*x.Problem)
+	}
+	parts := []string{fmt.Sprintf("%d files changed (%d not committed), %d commits", x.Files, x.Uncommitted, x.Commits)}
+	if x.Before > 0 {
+		parts = append(parts, fmt.Sprintf("%d were changed before", x.Before))
+	}
+	for _, t := range x.Tests {
+		how := "passed"
+		if !t.Passed {
+			how = "failed"
+			if t.Exit != nil {
+				how = fmt.Sprintf("exit %d", *t.Exit)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s", t.Command, how))
+	}
+	if x.Main != nil && *x.Main {
+		parts = append(parts, "the main checkout was changed meanwhile")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func firstLine(s string) string {

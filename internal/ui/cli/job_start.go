@@ -24,6 +24,8 @@ type jobStartOptions struct {
 	agent, model, effort string
 	mode, cwd, file      string
 	transport            string
+	worktree, changes    bool
+	base, branch         string
 	wait, quiet          bool
 	timeout              time.Duration
 	json                 jsonFlag
@@ -39,6 +41,7 @@ the argument, or a file (--file), or standard input (- or a pipe). One that begi
 with a dash comes after --.`,
 		Example: `  scv jobs start --agent codex "fix the failing test"
   scv jobs start --agent claude --file task.md --wait
+  scv jobs start --agent codex --worktree --base main "add a retry"
   git diff | scv jobs start --agent claude -q -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.args = args
@@ -57,6 +60,10 @@ with a dash comes after --.`,
 	flags.StringVar(&opts.effort, "effort", "", "reasoning effort of the agent")
 	flags.StringVar(&opts.mode, "mode", "", "what it may do unasked: auto, on-risk, always, read-only")
 	flags.StringVar(&opts.transport, "transport", "", "live (one process for all its turns) or cli (one per turn)")
+	flags.BoolVarP(&opts.worktree, "worktree", "w", false, "work in a git worktree of its own, on a branch of its own")
+	flags.StringVar(&opts.base, "base", "", "with --worktree: the branch, tag or commit to start from")
+	flags.StringVar(&opts.branch, "branch", "", "with --worktree: the name of its branch")
+	flags.BoolVar(&opts.changes, "with-changes", false, "with --worktree: bring along what is not committed here")
 	flags.BoolVar(&opts.wait, "wait", false, "wait for the end and print the reply")
 	addPatience(flags, &opts.timeout, "timeout", "with --wait: give up waiting after this time, such as 10m")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id")
@@ -107,6 +114,9 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 			return none, err
 		}
 	}
+	if !o.worktree && (o.base != "" || o.branch != "" || o.changes) {
+		return none, usage("add --worktree", "--base, --branch and --with-changes need --worktree")
+	}
 	agent, err := o.chooseAgent()
 	if err != nil {
 		return none, err
@@ -119,7 +129,13 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 	if err != nil {
 		return none, err
 	}
-	cmd := wire.WorkbenchStart{Workspace: workspace(cwd), Agent: agent, Prompt: prompt, Cwd: &cwd, Key: client.NewKey()}
+	cmd := wire.WorkbenchStart{Workspace: workspace(cwd), Agent: agent, Prompt: prompt, Cwd: &cwd, Key: client.NewKey(), Worktree: o.worktree, WithChanges: o.changes}
+	if o.base != "" {
+		cmd.Base = &o.base
+	}
+	if o.branch != "" {
+		cmd.Branch = &o.branch
+	}
 	if o.model != "" {
 		cmd.Model = &o.model
 	}

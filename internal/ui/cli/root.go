@@ -25,7 +25,7 @@ them going when you close the terminal, and keeps their log, state and result.`,
   scv jobs log -f @last                     follow it; ctrl-C leaves it running
   scv jobs result @last`,
 	},
-		newJobsCmd(f), newWhyCmd(f, nil), newSearchCmd(f, nil), newUsageCmd(f, nil), newExportCmd(f, nil), newApprovalsCmd(f), newConfirmCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil),
+		newJobsCmd(f), newWhyCmd(f, nil), newSearchCmd(f, nil), newUsageCmd(f, nil), newExportCmd(f, nil), newApprovalsCmd(f), newConfirmCmd(f, nil), newForecastCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil),
 		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil), newDoctorCmd(f, nil),
 		newConfigCmd(f), newUninstallCmd(f, nil), newVersionCmd(f, nil), newCompletionCmd(f), newManCmd(f), newHelpCmd(f),
 	)

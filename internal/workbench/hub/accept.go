@@ -44,8 +44,11 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if mode == "" {
 		mode = m.h.o.DefaultMode(q.Agent)
 	}
-	c := m.newConversation(row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode, Transport: q.Transport})
-	return c.add(newJob{
+	conv := row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode, Transport: q.Transport}
+	if t := q.Tree; t != nil {
+		conv.Cwd, conv.Worktree, conv.Base, conv.Plan = t.Cwd, &t.Ref, t.Base, t.Plan
+	}
+	return m.newConversation(conv).add(newJob{
 		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start",
 		mark: func(r *row.Job) { r.Check = q.Check },
 	}), nil
@@ -111,6 +114,9 @@ func (c *conversation) add(n newJob) *job {
 		},
 		Num: m.counters.Job, Key: n.key, Principal: n.principal, Model: c.row.Model, Effort: c.row.Effort,
 		Private: n.prompt.Original != "", Home: m.home, Machine: machine,
+	}
+	if c.row.Base != "" {
+		j.row.Base = new(c.row.Base)
 	}
 	if n.mark != nil {
 		n.mark(&j.row)

@@ -147,7 +147,11 @@ func (m followers) likeOf(old *job, agent string) *conversation {
 		s = m.addSession(row.Session{Session: wire.Session{ID: o.Session, Label: sessionLabel, Workspace: o.Workspace}, CreatedUnixSeconds: unix(m.now())})
 		s.touch()
 	}
-	c := row.Conversation{Session: s.row.ID, Agent: o.Agent, Cwd: o.Cwd, Worktree: o.Worktree, Model: o.Model, Effort: o.Effort, Transport: old.conv.row.Transport}
+	c := row.Conversation{Session: s.row.ID, Agent: o.Agent, Cwd: o.Cwd, Worktree: o.Worktree, Model: o.Model, Effort: o.Effort}
+	if old.conv != nil {
+		before := &old.conv.row
+		c.Plan, c.Base, c.Transport = before.Plan, before.Base, before.Transport
+	}
 	if o.Mode != nil {
 		c.Mode = string(*o.Mode)
 	}

@@ -46,6 +46,7 @@ type model struct {
 	pending
 	storage    string // why the ledger cannot be written; empty when it can
 	storageGen uint64
+	forecast   forecast
 }
 
 type session struct {

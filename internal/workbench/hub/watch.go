@@ -39,7 +39,7 @@ func (m *model) current() *wire.Snapshot {
 }
 
 func (m *model) snapshot() *wire.Snapshot {
-	s := &wire.Snapshot{GeneratedUnixSeconds: unix(m.now()), Epoch: m.h.epoch, Generation: m.gen, Storage: m.storage}
+	s := &wire.Snapshot{GeneratedUnixSeconds: unix(m.now()), Epoch: m.h.epoch, Generation: m.gen, Storage: m.storage, Forecast: m.forecast.value}
 	s.Jobs = make([]wire.Job, 0, m.open+len(m.finished))
 	s.Runs = make([]wire.Run, 0, m.live+len(m.ended))
 	for e := m.changes.Back(); e != nil; e = e.Prev() {
@@ -121,7 +121,7 @@ func (w *Watcher) Close() {
 
 func (m *model) whole() wire.WorkbenchDelta {
 	s := m.current()
-	d := wire.WorkbenchDelta{GeneratedUnixSeconds: unix(m.now()), Sessions: s.Sessions, Jobs: s.Jobs, Runs: s.Runs, Approvals: s.Approvals, Restorable: s.Restorable}
+	d := wire.WorkbenchDelta{GeneratedUnixSeconds: unix(m.now()), Sessions: s.Sessions, Jobs: s.Jobs, Runs: s.Runs, Approvals: s.Approvals, Restorable: s.Restorable, Forecast: m.forecast.value}
 	if m.storage != "" {
 		d.Storage = text(m.storage)
 	}
@@ -135,6 +135,9 @@ func (m *model) since(after uint64) wire.WorkbenchDelta {
 	}
 	sortRows(d.Sessions, d.Jobs, d.Runs)
 	sortApprovals(d.Approvals)
+	if m.forecast.gen > after {
+		d.Forecast = m.forecast.value
+	}
 	if m.storageGen > after {
 		d.Storage = new(m.storage)
 	}

@@ -40,16 +40,16 @@ const (
 )
 
 const (
-	getJob             = `SELECT body FROM job WHERE num = ?1`
-	getJobByKey        = `SELECT body FROM job WHERE key = ?1`
-	getSession         = `SELECT body FROM session WHERE id = ?1`
-	getConversation    = `SELECT body FROM conversation WHERE id = ?1`
-	getResult          = `SELECT reply, error FROM result WHERE num = ?1`
-	getPrompt          = `SELECT body FROM prompt WHERE num = ?1`
-	openJobs           = `SELECT body FROM job WHERE open = 1 ORDER BY num`
-	finishedJobs       = `SELECT body FROM job WHERE dismissed = 0 AND open = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
-	listedJobs         = `SELECT body FROM job WHERE dismissed = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
-	listedTexts        = `SELECT job.body, ifnull(prompt.body, ''), ifnull(result.reply, ''), ifnull(result.error, '') FROM job
+	getJob          = `SELECT body FROM job WHERE num = ?1`
+	getJobByKey     = `SELECT body FROM job WHERE key = ?1`
+	getSession      = `SELECT body FROM session WHERE id = ?1`
+	getConversation = `SELECT body FROM conversation WHERE id = ?1`
+	getResult       = `SELECT reply, error FROM result WHERE num = ?1`
+	getPrompt       = `SELECT body FROM prompt WHERE num = ?1`
+	openJobs        = `SELECT body FROM job WHERE open = 1 ORDER BY num`
+	finishedJobs    = `SELECT body FROM job WHERE dismissed = 0 AND open = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
+	listedJobs      = `SELECT body FROM job WHERE dismissed = 0 AND num < ?1 ORDER BY num DESC LIMIT ?2`
+	listedTexts     = `SELECT job.body, ifnull(prompt.body, ''), ifnull(result.reply, ''), ifnull(result.error, '') FROM job
 		LEFT JOIN prompt ON prompt.num = job.num LEFT JOIN result ON result.num = job.num
 		WHERE job.dismissed = 0 AND job.num < ?1 ORDER BY job.num DESC LIMIT ?2`
 	threadJobs         = `SELECT body FROM job WHERE conversation = ?1 AND num <= ?2 AND open = 0 ORDER BY num DESC LIMIT ?3`

@@ -65,7 +65,7 @@ const shownText = 4 << 10
 func (a *Approval) Shown() wire.Approval {
 	out := a.Approval
 	for _, text := range []*string{&out.Summary, &out.Command, &out.Diff} {
-		if short := cut(*text, shownText); len(short) < len(*text) {
+		if short := Cut(*text, shownText); len(short) < len(*text) {
 			out.Left += uint64(len(*text) - len(short))
 			*text = short
 		}

@@ -18,7 +18,7 @@ func (r Result) Page(job Job, after uint64) (wire.JobResult, error) {
 		out.FinishedUnixSeconds = &job.Finished
 	}
 	if r.Error != "" {
-		text := cut(r.Error, wire.MaxJobResultBytes)
+		text := Cut(r.Error, wire.MaxJobResultBytes)
 		out.Error, out.Truncated = &text, len(text) < len(r.Error)
 	}
 	size := uint64(len(r.Reply))
@@ -34,7 +34,7 @@ func (r Result) Page(job Job, after uint64) (wire.JobResult, error) {
 		limit = maxResultPage
 	}
 	rest := r.Reply[after:]
-	text := cut(rest, limit)
+	text := Cut(rest, limit)
 	out.Reply, out.Size = &text, &size
 	if len(text) < len(rest) {
 		out.Truncated = true
@@ -43,8 +43,8 @@ func (r Result) Page(job Job, after uint64) (wire.JobResult, error) {
 	return out, nil
 }
 
-// cut returns text up to limit bytes, ended at a character.
-func cut(text string, limit int) string {
+// Cut returns text up to limit bytes, ended at a character.
+func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

@@ -22,6 +22,21 @@ func (p Pos) Less(q Pos) bool {
 	return p.Frame < q.Frame || p.Frame == q.Frame && p.Index < q.Index
 }
 
+// A Ground is what a turn began on, as far as it is in a repository: what it leaves is measured against it.
+type Ground struct {
+	Head   string `json:"head"`             // commit of its directory
+	Loose  uint32 `json:"loose,omitzero"`   // files there that were not committed
+	Source string `json:"source,omitempty"` // of the checkout that its worktree comes from: a digest of its state
+}
+
+// A Tree is the worktree that a conversation is to have. Its making is planned, and nothing is made yet.
+type Tree struct {
+	Ref  wire.WorktreeRef
+	Cwd  string // where its agent starts
+	Base string // commit
+	Plan string // for who makes it
+}
+
 // A Principal is who asks for a change and by which way; the server makes it at its edge.
 type Principal struct {
 	Who string `json:"who"` // "owner", "model"
@@ -41,6 +56,8 @@ type Conversation struct {
 	Agent    string              `json:"agent"`
 	Cwd      string              `json:"cwd"`
 	Worktree *wire.WorktreeRef   `json:"worktree,omitempty"`
+	Plan     string              `json:"plan,omitempty"`   // what its worktree is made by, as the room of repositories wrote it
+	Base     string              `json:"base,omitempty"`   // commit that its worktree starts from
 	Vendor   string              `json:"vendor,omitempty"` // the agent's own session id, once known
 	Turns    uint32              `json:"turns"`            // turns begun
 	Paused   string              `json:"paused,omitempty"` // why its queue waits for the owner; empty when it goes on
@@ -73,10 +90,11 @@ type Job struct {
 	Evidence  []wire.Evidence `json:"evidence,omitempty"` // the last steps and what caused them, for `why`
 	Home      string          `json:"home"`
 	Machine   string          `json:"machine"`
-	Assigned  uint32          `json:"assigned"` // how often the job was given to a machine
+	Assigned  uint32          `json:"assigned"`       // how often the job was given to a machine
 	Check     bool            `json:"check,omitzero"` // it is to find out whether its agent works, so no hold keeps it back
 	Steer     *Steer          `json:"steer,omitempty"`
 	EditKey   string          `json:"edit_key,omitempty"` // the client's, of the last edit or move
+	Ground    *Ground         `json:"ground,omitempty"`
 
 	PromptRevision uint64 `json:"prompt_revision,omitzero"` // Revision when the prompt was last changed
 }

@@ -1,0 +1,133 @@
+// Package ground is the repository that runs work in, as the daemon sees it: it makes the worktree of a conversation
+// before its first agent starts, keeps what each turn began on, and when a turn has ended says what git and exit codes
+// tell of it. Package daemon owns the one Ground of a home. What git is asked is in the rooms of internal/repo; what is
+// kept is kept by the hub.
+//
+// Loss: a worktree is never removed here. What a crash left half-made is taken back, since no agent was in it; all else
+// is told.
+package ground
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"scv/internal/home"
+	"scv/internal/repo"
+	"scv/internal/repo/work"
+	"scv/internal/wire"
+	"scv/internal/workbench/hub"
+	"scv/internal/workbench/row"
+)
+
+// Config is what a Ground is made of; all fields are required.
+type Config struct {
+	Home  *home.Home
+	Trees *repo.Trees
+	Work  *work.Bench
+	Room  repo.Room
+	Hub   func() *hub.Hub
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// A Ground serves runs and the server. All its methods may be called from any goroutine.
+type Ground struct {
+	Config
+	cast cast
+}
+
+// New returns the ground of a home. It touches nothing.
+func New(c Config) *Ground { return &Ground{Config: c, cast: cast{works: map[string]*looked{}}} }
+
+// Plan decides about the worktree of a job that is asked for, and makes nothing. Refusals are *wire.Error.
+func (g *Ground) Plan(ctx context.Context, w repo.Wish) (*row.Tree, error) {
+	err := g.Trees.Ways().Enough(g.Room, func() (uint64, error) {
+		list, err := g.Trees.List(ctx)
+		sum := int64(0)
+		for _, t := range list {
+			sum += t.Tracked + t.Ignored
+		}
+		return uint64(sum), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	in, err := g.Trees.Plan(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	return &row.Tree{Ref: in.Ref(), Cwd: in.Cwd(), Base: in.Commit, Plan: string(plan)}, nil
+}
+
+// Prepare makes the worktree of an order's conversation, or takes hold of it. It may be asked again after a crash.
+func (g *Ground) Prepare(ctx context.Context, o row.Order) ([]string, error) {
+	c := o.Conversation
+	if c.Plan == "" {
+		return nil, nil
+	}
+	var in repo.Intent
+	if err := json.Unmarshal([]byte(c.Plan), &in); err != nil {
+		return nil, wire.Refuse(wire.ReasonRefused, "start the job again", "the plan of its worktree cannot be read: %v.", err)
+	}
+	made, err := g.Trees.Create(ctx, in)
+	if err == nil && !made.Fresh {
+		err = g.Trees.Hold(ctx, in.Path)
+	}
+	if err == nil && made.Cwd != c.Cwd {
+		err = wire.Refuse(wire.ReasonRefused, "start it in the top directory of the repository", "the worktree has no directory %s.", c.Cwd)
+	}
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Reason == wire.ReasonNotFound { // which would mean the agent's program
+		err = wire.Refuse(wire.ReasonRefused, e.Hint, "%s", e.Message)
+	}
+	return made.Notes, err
+}
+
+// Leave lets go of a worktree, so that its owner's git may move it.
+func (g *Ground) Leave(ctx context.Context, o row.Order) {
+	if o.Conversation.Plan == "" {
+		return
+	}
+	err := g.Trees.Release(ctx, o.Conversation.Worktree.Path)
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Reason == wire.ReasonNotFound {
+		return // it was never made, or is removed
+	}
+	if err != nil {
+		g.Log.Warn("a worktree stays locked", "path", o.Conversation.Worktree.Path, "error", err)
+	}
+}
+
+// Settle looks, once after a start, what does not fit between the ledger and the disk. What was half-made is taken back,
+// locks of before the machine's start are undone, and all else is only told. Nothing is removed.
+func (g *Ground) Settle(ctx context.Context, plans []string) {
+	var intents []repo.Intent
+	for _, p := range plans {
+		var in repo.Intent
+		if json.Unmarshal([]byte(p), &in) == nil {
+			intents = append(intents, in)
+		}
+	}
+	found, err := g.Trees.Reconcile(ctx, intents)
+	if err != nil {
+		g.Log.Warn("the worktrees were not looked through", "error", err)
+		return
+	}
+	for _, f := range found {
+		var err error
+		switch {
+		case f.Kind == repo.HalfMade && f.Intent != nil:
+			err = g.Trees.Undo(ctx, *f.Intent)
+		case f.Kind == repo.HeldBefore:
+			err = g.Trees.Release(ctx, f.Path)
+		case f.Kind == repo.NeverBegun, f.Kind == repo.Unlisted: // a queued job's; one whose jobs are old
+			continue
+		}
+		g.Log.Info("a worktree does not fit", "path", f.Path, "kind", string(f.Kind), "what", f.Text, "error", err)
+	}
+}
