@@ -60,7 +60,7 @@ func (c *cast) make(ctx context.Context, g *Ground, only string) (wire.Forecast,
 		if ctx.Err() != nil {
 			return wire.Forecast{}, context.Cause(ctx)
 		}
-		c.look(ctx, g.Work, path, job)
+		c.look(ctx, g.Work, job, only == "")
 	}
 	c.meet(ctx, g.Work)
 	return c.tell(jobs, g.Now()), nil
@@ -78,12 +78,19 @@ func newest(jobs []wire.Job) map[string]*wire.Job {
 	return all
 }
 
-// look brings what is known of a work up to date.
-func (c *cast) look(ctx context.Context, b *work.Bench, path string, job *wire.Job) {
+// look brings what is known of a work up to date; what is not committed there is only looked at anew where it is asked
+// for, or something else changed.
+func (c *cast) look(ctx context.Context, b *work.Bench, job *wire.Job, loose bool) {
+	path := job.Worktree.Path
 	tip, err := b.Tip(ctx, *job.Worktree)
 	old := c.works[path]
 	if err == nil && old != nil && old.tip == tip && old.note == "" {
-		return
+		if !loose {
+			return
+		}
+		if old.work.Loose, err = b.Loose(ctx, *job.Worktree); err == nil {
+			return
+		}
 	}
 	seen := &looked{tip: tip}
 	if err == nil {

@@ -50,6 +50,15 @@ func (b *Bench) Branch(ctx context.Context, tree wire.WorktreeRef) (Branch, erro
 	return w, err
 }
 
+// Loose counts the files in a worktree that are not committed.
+func (b *Bench) Loose(ctx context.Context, tree wire.WorktreeRef) (int, error) {
+	held, err := b.ways.Open(tree.Path)
+	if err != nil {
+		return 0, err
+	}
+	return b.loose(ctx, held.At)
+}
+
 // Tip tells what a worktree has checked out and what it would be merged into, in one look: while both are the same, its
 // Branch is.
 func (b *Bench) Tip(ctx context.Context, tree wire.WorktreeRef) (string, error) {
