@@ -243,6 +243,7 @@ func fileSum(root *os.Root, name string) (string, error) {
 // status is what git status says about a work tree.
 type status struct {
 	head     string // branch, empty when detached
+	commit   string // checked out
 	upstream string
 	ahead    int // of the upstream
 	unmerged int
@@ -296,6 +297,8 @@ func (s *status) header(rest string) {
 		if value != "(detached)" {
 			s.head = value
 		}
+	case "branch.oid":
+		s.commit = value
 	case "branch.upstream":
 		s.upstream = value
 	case "branch.ab":

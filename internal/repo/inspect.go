@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,9 +35,7 @@ type Tree struct {
 }
 
 const (
-	// countedFiles bounds how many files List looks at in one worktree.
-	countedFiles = 200_000
-	// groupEntries bounds a listing of records.
+	// maxLooks is how many worktrees are looked at at the same time.
 	maxLooks = 8
 )
 
@@ -49,13 +47,14 @@ func (t *Trees) List(ctx context.Context) ([]Tree, error) {
 		return nil, err
 	}
 	trees := make([]Tree, len(found))
+	tour := &tour{t: t, harmless: map[string]func() ([]string, error){}, tips: map[string]func() (string, error){}}
 	slots := make(chan struct{}, min(maxLooks, 2*runtime.NumCPU()))
 	var wg sync.WaitGroup
 	for i, f := range found {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			trees[i] = t.tell(ctx, f)
+			trees[i] = tour.tell(ctx, f)
 		})
 	}
 	wg.Wait()
@@ -127,8 +126,58 @@ func (s *shelf) sortOut(group string, files []fs.DirEntry) []*entry {
 	return all
 }
 
+// A tour is one look at all worktrees. What is the same for several of them is asked once.
+type tour struct {
+	t        *Trees
+	mu       sync.Mutex
+	harmless map[string]func() ([]string, error) // git.Neutral, by repository
+	tips     map[string]func() (string, error)   // commit of a base, by repository and name
+}
+
+// once returns what makes an answer the first time that it is asked for.
+func once[T any](o *tour, known map[string]func() (T, error), key string, ask func() (T, error)) (T, error) {
+	o.mu.Lock()
+	f, ok := known[key]
+	if !ok {
+		f = sync.OnceValues(ask)
+		known[key] = f
+	}
+	o.mu.Unlock()
+	return f()
+}
+
+// drivers are the settings that undo those of a worktree's repository; nil when they are its own, and must be asked for.
+func (o *tour) drivers(ctx context.Context, r record) ([]string, error) {
+	if there, err := exists(filepath.Join(r.Link, "config.worktree")); err != nil || there {
+		return nil, err
+	}
+	return once(o, o.harmless, r.Common, func() ([]string, error) {
+		env, err := o.t.git.Neutral(ctx, git.Call{At: r.admin(r.Common)})
+		if env == nil {
+			env = []string{}
+		}
+		return env, err
+	})
+}
+
+// distance is helper.distance, without asking git for a worktree that stands where its base does.
+func (o *tour) distance(ctx context.Context, r record, commit string) (behind, ahead int, err error) {
+	tip := r.Commit
+	if r.BaseRef != "" {
+		tip, err = once(o, o.tips, r.Common+" "+r.BaseRef, func() (string, error) {
+			out, err := o.t.git.Run(ctx, git.Call{At: r.admin(r.Common), Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", r.BaseRef}})
+			return strings.TrimSpace(string(out)), err
+		})
+	}
+	if err == nil && tip == commit {
+		return 0, 0, nil
+	}
+	return o.t.git.distance(ctx, r, r.at())
+}
+
 // tell gathers the facts about one worktree.
-func (t *Trees) tell(ctx context.Context, e *entry) Tree {
+func (o *tour) tell(ctx context.Context, e *entry) Tree {
+	t := o.t
 	if e.record == nil {
 		return Tree{} // not ours, or not this release's: Reconcile speaks of it
 	}
@@ -138,7 +187,11 @@ func (t *Trees) tell(ctx context.Context, e *entry) Tree {
 		tree.Problem = "its making was cut off"
 		return tree
 	}
-	s, err := t.look(ctx, r, r.dir(), true)
+	harmless, err := o.drivers(ctx, r)
+	var s status
+	if err == nil {
+		s, err = t.look(ctx, r, r.dir(), harmless)
+	}
 	if err != nil {
 		tree.Problem = plain.Line(err.Error())
 		if !e.dir {
@@ -147,13 +200,13 @@ func (t *Trees) tell(ctx context.Context, e *entry) Tree {
 		return tree
 	}
 	tree.Dirty, tree.Now = new(s.dirty()), s.head
-	if tree.Behind, tree.Ahead, err = t.git.distance(ctx, r, r.at()); err != nil {
+	if tree.Behind, tree.Ahead, err = o.distance(ctx, r, s.commit); err != nil {
 		tree.Problem = plain.Line(err.Error())
 	} else {
 		tree.Merged = new(tree.Ahead == 0)
 	}
 	w := walk{status: s, left: countedFiles, sizes: true}
-	if err := w.tree(ctx, t, r, r.dir()); err != nil && !errors.Is(err, errCounted) {
+	if err := w.quick(ctx, t, r); err != nil && !errors.Is(err, errCounted) {
 		tree.Problem = plain.Line(err.Error())
 	} else {
 		tree.Whole = err == nil
@@ -175,18 +228,16 @@ func modified(name string) time.Time {
 	return info.ModTime()
 }
 
-// look proves the link of the worktree that stands at dir and asks git for its status there.
-func (t *Trees) look(ctx context.Context, r record, dir string, ignored bool) (status, error) {
+// look proves the link of the worktree that stands at dir and asks git for its status there, ignored files included.
+// Harmless are the settings that undo the repository's drivers; nil to ask for them.
+func (t *Trees) look(ctx context.Context, r record, dir string, harmless []string) (status, error) {
 	if err := t.verify(r, dir); err != nil {
 		return status{}, err
 	}
 	at := r.at()
 	at.Top = t.abs(dir)
-	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"}
-	if ignored {
-		args = append(args, "--ignored=traditional")
-	}
-	out, err := t.git.Run(ctx, git.Call{At: at, Args: args, Drivers: true, Output: listBytes})
+	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames", "--ignored=traditional"}
+	out, err := t.git.Run(ctx, git.Call{At: at, Args: args, Drivers: harmless == nil, Extra: harmless, Output: listBytes})
 	if err != nil {
 		return status{}, err
 	}
@@ -213,130 +264,6 @@ func (g *helper) distance(ctx context.Context, r record, at git.Place) (behind, 
 		return 0, 0, fmt.Errorf("git rev-list: unexpected Output: %w", err)
 	}
 	return behind, ahead, nil
-}
-
-// errCounted ends a walk that has seen as many files as it may.
-var errCounted = errors.New("too many files to count")
-
-// walk goes through the files of a worktree: how large they are, or whether an ignored one may be somebody's work.
-type walk struct {
-	status
-	sizes bool // count bytes, also of caches
-	left  int  // files still to be seen; below zero: no bound
-
-	tracked, ignored int64
-	newest           time.Time
-	nested           string // a repository of its own inside
-	unknown          string // the first ignored file that nobody can vouch for
-	unknowns         int
-
-	root     *os.Root
-	ignores  map[string]bool
-	included map[string]string
-}
-
-func (w *walk) tree(ctx context.Context, t *Trees, r record, dir string) error {
-	root, err := t.home.Root().OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("open the worktree: %w", err)
-	}
-	defer root.Close()
-	w.root, w.ignores, w.included = root, map[string]bool{}, map[string]string{}
-	for _, name := range w.status.ignored {
-		w.ignores[strings.TrimSuffix(name, "/")] = true
-	}
-	for _, f := range r.Included {
-		w.included[f.Path] = f.Sum
-	}
-	return w.dir(ctx, ".", false, false)
-}
-
-func (w *walk) dir(ctx context.Context, name string, ignored, cache bool) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("look through the files: %w", context.Cause(ctx))
-	}
-	entries, err := fs.ReadDir(w.root.FS(), name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // removed while we looked
-	}
-	if err != nil {
-		return fmt.Errorf("look through the files: %w", err)
-	}
-	for _, e := range entries {
-		at := path.Join(name, e.Name())
-		if e.Name() == ".git" {
-			if name != "." && !cache && w.nested == "" {
-				w.nested = name
-			}
-			if name == "." {
-				continue
-			}
-		}
-		ignored := ignored || w.ignores[at]
-		if e.IsDir() {
-			inner := cache || ignored && w.isCache(at)
-			if inner && !w.sizes {
-				continue
-			}
-			if err := w.dir(ctx, at, ignored, inner); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := w.file(at, e, ignored, cache); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *walk) file(at string, e fs.DirEntry, ignored, cache bool) error {
-	if w.left == 0 {
-		return errCounted
-	}
-	w.left--
-	if w.sizes {
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("look through the files: %w", err)
-		}
-		if ignored {
-			w.ignored += info.Size()
-		} else {
-			w.tracked += info.Size()
-		}
-		if info.ModTime().After(w.newest) {
-			w.newest = info.ModTime()
-		}
-		return nil
-	}
-	if !ignored || cache || strings.HasSuffix(at, ".pyc") {
-		return nil
-	}
-	if sum, ok := w.included[at]; ok {
-		if now, err := fileSum(w.root, at); err == nil && now == sum {
-			return nil
-		}
-	}
-	w.unknowns++
-	if w.unknown == "" {
-		w.unknown = at
-	}
-	return nil
-}
-
-// isCache reports whether a directory holds nothing but what a tool makes again: it says so itself by a CACHEDIR.TAG, or
-// its name is used for nothing else.
-func (w *walk) isCache(at string) bool {
-	switch path.Base(at) {
-	case "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".gradle":
-		return true
-	}
-	line, err := readLinkHead(w.root, at+"/CACHEDIR.TAG")
-	return err == nil && strings.HasPrefix(line, "Signature: 8a477f597d28d172789f06886806bc55")
 }
 
 // find returns the record of the worktree that a path lies in.

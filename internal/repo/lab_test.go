@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 // lab is a home, an owner with a git configuration, and a repository with one commit, all in a folder of the test.
 type lab struct {
-	t    *testing.T
+	t    testing.TB
 	base string
 	top  string // the checkout
 	env  []string
@@ -37,7 +37,7 @@ type lab struct {
 	*Trees
 }
 
-func newLab(t *testing.T) *lab {
+func newLab(t testing.TB) *lab {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *shelf) rename(r record, from, to string) error {
 // judge refuses unless every question about the worktree at dir got a positive answer.
 func (t *Trees) judge(ctx context.Context, r record, dir string, how Removal) error {
 	cannot := "whether worktree " + r.Name + " may be removed cannot be told"
-	s, err := t.look(ctx, r, dir, true)
+	s, err := t.look(ctx, r, dir, nil)
 	if err != nil {
 		return refused(cannot, err)
 	}
@@ -319,7 +319,7 @@ func nobodyIn(dirs ...string) error {
 		if p.Zombie || ourGit(byPID, p) {
 			continue
 		}
-		cwd, ok, err := workingDir(p.PID)
+		cwd, ok, err := proc.WorkingDir(p.PID)
 		if err != nil {
 			return refused("whether a process works there cannot be told", err)
 		}

@@ -1,4 +1,4 @@
-package repo
+package proc
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ const (
 	pathBytes       = 1024
 )
 
-// workingDir is the directory that a process works in. ok is false for one that is gone or belongs to somebody else; an
+// WorkingDir is the directory that a process works in. ok is false for one that is gone or belongs to somebody else; an
 // error means that it is not known.
-func workingDir(pid int) (dir string, ok bool, err error) {
+func WorkingDir(pid int) (dir string, ok bool, err error) {
 	var buf [2 * (vnodeInfoBytes + pathBytes)]byte
 	n, _, code := syscall.Syscall6(sysProcInfo, callPidInfo, uintptr(pid), flavorVnodePath, 0, uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
 	switch {

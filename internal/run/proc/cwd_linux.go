@@ -1,4 +1,4 @@
-package repo
+package proc
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// workingDir is the directory that a process works in. ok is false for one that is gone, has none, or belongs to
+// WorkingDir is the directory that a process works in. ok is false for one that is gone, has none, or belongs to
 // somebody else; an error means that it is not known.
-func workingDir(pid int) (dir string, ok bool, err error) {
+func WorkingDir(pid int) (dir string, ok bool, err error) {
 	base := "/proc/" + strconv.Itoa(pid)
 	dir, err = os.Readlink(base + "/cwd")
 	switch {
