@@ -53,6 +53,7 @@ func (c *cast) make(ctx context.Context, g *Ground, only string) (wire.Forecast,
 	defer c.mu.Unlock()
 	jobs := newest(g.Hub().Snapshot().Jobs)
 	maps.DeleteFunc(c.works, func(path string, _ *looked) bool { return jobs[path] == nil })
+	trial := g.Work.Trial()
 	for path, job := range jobs {
 		if old := c.works[path]; old != nil && only != "" && path != only {
 			continue
@@ -60,9 +61,9 @@ func (c *cast) make(ctx context.Context, g *Ground, only string) (wire.Forecast,
 		if ctx.Err() != nil {
 			return wire.Forecast{}, context.Cause(ctx)
 		}
-		c.look(ctx, g.Work, job, only == "")
+		c.look(ctx, g.Work, trial, job, only == "")
 	}
-	c.meet(ctx, g.Work)
+	c.meet(ctx, trial)
 	return c.tell(jobs, g.Now()), nil
 }
 
@@ -80,33 +81,46 @@ func newest(jobs []wire.Job) map[string]*wire.Job {
 
 // look brings what is known of a work up to date; what is not committed there is only looked at anew where it is asked
 // for, or something else changed.
-func (c *cast) look(ctx context.Context, b *work.Bench, job *wire.Job, loose bool) {
+func (c *cast) look(ctx context.Context, b *work.Bench, t work.Trial, job *wire.Job, loose bool) {
 	path := job.Worktree.Path
 	tip, err := b.Tip(ctx, *job.Worktree)
 	old := c.works[path]
 	if err == nil && old != nil && old.tip == tip && old.note == "" {
-		if !loose {
-			return
-		}
-		if old.work.Loose, err = b.Loose(ctx, *job.Worktree); err == nil {
-			return
-		}
+		old.work.Loose, err = c.loose(ctx, b, job, loose)
+		old.note = note(err)
+		return
 	}
 	seen := &looked{tip: tip}
 	if err == nil {
 		seen.work, err = b.Branch(ctx, *job.Worktree)
 	}
 	if err == nil {
-		seen.base, err = b.Conflicts(ctx, seen.work)
+		seen.base, err = t.Conflicts(ctx, seen.work)
 	}
-	if err != nil {
-		seen.note = plain.Line(err.Error())
+	if err == nil {
+		seen.work.Loose, err = c.loose(ctx, b, job, loose)
 	}
+	seen.note = note(err)
 	c.works[path] = seen
 }
 
+// loose counts what is not committed. At the end of a turn its facts have that already.
+func (c *cast) loose(ctx context.Context, b *work.Bench, job *wire.Job, look bool) (int, error) {
+	if !look && job.Facts != nil && job.Facts.Problem == nil {
+		return int(job.Facts.Uncommitted), nil
+	}
+	return b.Loose(ctx, *job.Worktree)
+}
+
+func note(err error) string {
+	if err == nil {
+		return ""
+	}
+	return plain.Line(err.Error())
+}
+
 // meet tries each pair of works of one repository whose files meet, once for each two commits.
-func (c *cast) meet(ctx context.Context, b *work.Bench) {
+func (c *cast) meet(ctx context.Context, t work.Trial) {
 	used := map[[2]string][]string{}
 	all := slices.Sorted(maps.Keys(c.works))
 	for i, one := range all {
@@ -119,8 +133,8 @@ func (c *cast) meet(ctx context.Context, b *work.Bench) {
 			files, ok := c.pairs[key]
 			if !ok {
 				var err error
-				if files, err = b.Meet(ctx, x.work, y.work); err != nil {
-					x.note = plain.Line(err.Error())
+				if files, err = t.Meet(ctx, x.work, y.work); err != nil {
+					x.note = note(err)
 					continue
 				}
 			}
@@ -154,17 +168,17 @@ func (c *cast) tell(jobs map[string]*wire.Job, now time.Time) wire.Forecast {
 		w := c.works[path]
 		f.Branches = append(f.Branches, wire.ForecastBranch{
 			Job: jobs[path].Ref(), Repo: w.work.Repo, Branch: w.work.Name, Files: uint32(len(w.work.Files)), Loose: uint32(w.work.Loose),
-			Base: w.base[:min(len(w.base), castFiles)], Onto: w.work.Onto, Note: note(w.note),
+			Base: w.base[:min(len(w.base), castFiles)], Onto: w.work.Onto, Note: text(w.note),
 		})
 	}
 	return f
 }
 
-func note(text string) *string {
-	if text == "" {
+func text(s string) *string {
+	if s == "" {
 		return nil
 	}
-	return &text
+	return &s
 }
 
 // order puts first the works that can land one after the other without a conflict, as many as a simple choice finds:

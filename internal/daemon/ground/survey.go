@@ -109,7 +109,7 @@ func (t *tally) take(e wire.RunEvent, j row.Job) {
 	case wire.EventTurnEnded:
 		t.inside = false
 	case wire.EventTool:
-		if command, ok := strings.CutPrefix(e.Text, "$ "); ok && t.inside && testing(command) {
+		if command, ok := strings.CutPrefix(e.Text, "$ "); ok && t.inside && runsTests(command) {
 			t.open = len(t.runs)
 			t.runs = append(t.runs, wire.TestRun{Command: command, Passed: true})
 		} else if t.inside {
@@ -156,11 +156,11 @@ func number(text string) (n uint32, ok bool) {
 	return n, text != ""
 }
 
-// testing reports whether a command runs tests, as far as its words tell.
-func testing(command string) bool {
+// runsTests reports whether a command runs tests, as far as its words tell.
+func runsTests(command string) bool {
 	for _, word := range []string{
 		"go test", "go vet", "pytest", "cargo test", "cargo nextest", "npm test", "npm run test", "npm t ", "pnpm test", "yarn test", "bun test",
-		"npx jest", "npx vitest", "vitest", "jest", "mocha", "tox", "nox", "make test", "make check", "ctest", "gradle test", "gradlew test", "mvn test",
+		"npx jest", "npx vitest", "npx mocha", "tox", "nox", "make test", "make check", "ctest", "gradle test", "gradlew test", "mvn test",
 		"mvn verify", "dotnet test", "swift test", "mix test", "rspec", "rake test", "phpunit", "python -m unittest", "python3 -m unittest", "deno test", "bazel test",
 	} {
 		if at := strings.Index(command, word); at >= 0 && (at == 0 || !letter(command[at-1])) && (at+len(word) == len(command) || !letter(command[at+len(word)])) {

@@ -157,7 +157,11 @@ func (b *Bench) write(ctx context.Context, at git.Place, tree string, author []s
 
 // merged merges two commits in the object store and returns the tree; a conflict refuses with the files.
 func (b lander) merged(ctx context.Context, at git.Place, ours, theirs, onto string) (string, error) {
-	tree, files, err := b.meet(ctx, at, ours, theirs)
+	harmless, err := b.git.Neutral(ctx, git.Call{At: at})
+	if err != nil {
+		return "", repo.Refused("git could not try the merge", err)
+	}
+	tree, files, err := b.meet(ctx, at, harmless, ours, theirs)
 	if err != nil {
 		return "", err
 	}
@@ -168,11 +172,12 @@ func (b lander) merged(ctx context.Context, at git.Place, ours, theirs, onto str
 	return tree, nil
 }
 
-// meet merges two commits in the object store: the tree, and the files in conflict.
-func (b *Bench) meet(ctx context.Context, at git.Place, ours, theirs string) (tree string, conflicts []string, err error) {
+// meet merges two commits in the object store: the tree, and the files in conflict. Harmless are the settings that undo
+// the drivers of the repository.
+func (b *Bench) meet(ctx context.Context, at git.Place, harmless []string, ours, theirs string) (tree string, conflicts []string, err error) {
 	at.Top = ""
 	out, err := b.git.Output(ctx, git.Call{
-		At: at, Drivers: true, Output: listBytes,
+		At: at, Extra: harmless, Output: listBytes,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories", ours, theirs},
 	}, 1)
 	if err != nil {
@@ -234,7 +239,7 @@ func (b lander) land(ctx context.Context, to target, commit string) error {
 	if err != nil || now != to.branch {
 		return wire.Refuse(wire.ReasonConflict, "try again", "%s was switched to another branch meanwhile.", to.at.Top)
 	}
-	_, err = b.git.Run(ctx, git.Call{At: to.at, Drivers: true, Limit: git.LongTime, Args: []string{"merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash", "--", commit}})
+	_, err = b.git.Run(ctx, git.Call{At: to.at, Drivers: true, Limit: git.LongTime, Args: []string{"merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures", "--", commit}})
 	if err != nil {
 		return wire.Refuse(wire.ReasonConflict, "commit or stash what is changed there, then try again", "%s cannot take it: %s. Nothing was changed.", to.at.Top, said(err))
 	}
@@ -279,10 +284,15 @@ func (b *Bench) snapshot(ctx context.Context, s Spot) (string, error) {
 		return "", repo.Refused("what is not committed cannot be told", err)
 	}
 	defer x.remove()
-	if _, err := b.git.Run(ctx, git.Call{At: s.At, Extra: x.env[:1], Drivers: true, Limit: git.LongTime, Args: []string{"add", "--all", "--", ":/"}}); err != nil {
+	names, err := b.loose(ctx, s.At)
+	if err == nil && len(names) > 0 {
+		err = b.add(ctx, s.At, names, x.env[0])
+	}
+	if err != nil {
 		return "", repo.Refused("what is not committed cannot be read", err)
 	}
-	out, err := b.git.Run(ctx, git.Call{At: s.At, Extra: x.env[:1], Args: []string{"write-tree"}})
+	// It writes the index, and looks with a filter at files that changed in the moment in which the index was written.
+	out, err := b.git.Run(ctx, git.Call{At: s.At, Extra: x.env[:1], Drivers: true, Args: []string{"write-tree"}})
 	if err != nil {
 		return "", repo.Refused("what is not committed cannot be read", err)
 	}

@@ -10,26 +10,34 @@ import (
 	"scv/internal/wire"
 )
 
-// loose counts what is not committed in a place; in conflict is refused.
-func (b *Bench) loose(ctx context.Context, at git.Place) (int, error) {
+// loose lists the files in a place that are not committed, without repositories inside. A conflict is refused.
+func (b *Bench) loose(ctx context.Context, at git.Place) (names []string, err error) {
 	out, err := b.git.Run(ctx, git.Call{
 		At: at, Drivers: true, Output: listBytes,
 		Args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames"},
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n := 0
 	for _, entry := range fields(out) {
 		if len(entry) < 4 || strings.HasSuffix(entry, "/") && strings.HasPrefix(entry, "??") {
 			continue
 		}
 		if xy := entry[:2]; strings.Contains(xy, "U") || xy == "AA" || xy == "DD" {
-			return 0, wire.Refuse(wire.ReasonConflict, "resolve it there first", "%s is in conflict.", some([]string{entry[3:]}))
+			return nil, wire.Refuse(wire.ReasonConflict, "resolve it there first", "%s is in conflict.", some([]string{entry[3:]}))
 		}
-		n++
+		names = append(names, entry[3:])
 	}
-	return n, nil
+	return names, nil
+}
+
+// add puts files into an index, or takes out of it what is gone.
+func (b *Bench) add(ctx context.Context, at git.Place, names []string, env ...string) error {
+	_, err := b.git.Run(ctx, git.Call{
+		At: at, Drivers: true, Limit: git.LongTime, Extra: append(env, "GIT_LITERAL_PATHSPECS=1"), Stdin: []byte(strings.Join(names, "\x00")),
+		Args: []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"},
+	})
+	return err
 }
 
 // Commit commits all that is not committed in a job's worktree, on the branch that is checked out there. Neither hooks
@@ -46,20 +54,18 @@ func (b *Bench) Commit(ctx context.Context, s Spot, message string) (string, int
 		return "", 0, err
 	}
 	defer release()
-	n, err := b.loose(ctx, s.At)
-	if err != nil || n == 0 {
+	names, err := b.loose(ctx, s.At)
+	if err != nil || len(names) == 0 {
 		return "", 0, repo.Refused("what is not committed cannot be told", err)
 	}
-	for _, c := range []git.Call{
-		{At: s.At, Drivers: true, Limit: git.LongTime, Args: []string{"add", "--all", "--", ":/"}},
-		{At: s.At, Drivers: true, Stdin: []byte(message), Args: []string{"commit", "--quiet", "--no-verify", "--file=-", "--cleanup=whitespace"}},
-	} {
-		if _, err := b.git.Run(ctx, c); err != nil {
-			return "", 0, identity(repo.Refused("git could not commit", err))
-		}
+	if err = b.add(ctx, s.At, names); err == nil {
+		_, err = b.git.Run(ctx, git.Call{At: s.At, Drivers: true, Stdin: []byte(message), Args: []string{"commit", "--quiet", "--no-verify", "--file=-", "--cleanup=whitespace"}})
+	}
+	if err != nil {
+		return "", 0, identity(repo.Refused("git could not commit", err))
 	}
 	head, err := b.commit(ctx, s.At, "HEAD")
-	return head, n, repo.Refused("git does not tell the commit", err)
+	return head, len(names), repo.Refused("git does not tell the commit", err)
 }
 
 // identity gives the one failure that every fresh machine has its way out.

@@ -51,9 +51,11 @@ func (b *Bench) Footing(ctx context.Context, tree *wire.WorktreeRef, cwd string)
 	}
 	f.Head = head
 	if tree == nil {
-		f.Loose, err = b.loose(ctx, at)
+		names, err := b.loose(ctx, at)
+		f.Loose = len(names)
+		return f, err
 	}
-	return f, err
+	return f, nil
 }
 
 // digest is the same as long as a checkout has the same commit checked out and the same changes. The changes are told
@@ -110,7 +112,7 @@ func (b *Bench) Facts(ctx context.Context, s Spot, before string) (wire.JobFacts
 	if err != nil {
 		return f, err
 	}
-	f.Uncommitted = uint32(loose)
+	f.Uncommitted = uint32(len(loose))
 	head, err := b.commit(ctx, s.At, "HEAD")
 	if err != nil {
 		return f, err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
+	"scv/internal/repo"
 	"scv/internal/repo/git"
 	"scv/internal/wire"
 )
@@ -22,20 +24,18 @@ type Branch struct {
 	at    git.Place
 }
 
-// Branch tells the work of a worktree: the files that its commits changed since it left what it started from.
+// Branch tells the work of a worktree: the files that its commits changed since it left what it started from. What is not
+// committed is not looked at: Loose tells that.
 func (b *Bench) Branch(ctx context.Context, tree wire.WorktreeRef) (Branch, error) {
 	held, err := b.ways.Open(tree.Path)
 	if err != nil {
 		return Branch{}, err
 	}
 	w := Branch{Repo: held.Repo, Name: held.Branch, Onto: held.BaseRef, at: git.Place{GitDir: held.At.GitDir, Common: held.At.Common}}
-	if w.Head, err = b.commit(ctx, held.At, "HEAD"); err != nil {
+	if w.Head, w.Tip, err = b.tips(ctx, held); err != nil {
 		return w, err
 	}
-	if w.Onto != "" {
-		w.Tip, err = b.commit(ctx, held.At, w.Onto)
-	}
-	if w.Onto == "" || err != nil { // detached, or the branch is gone
+	if w.Tip == "" { // it began detached, or the branch is gone
 		w.Onto, w.Tip = held.Commit[:12], held.Commit
 	}
 	if w.Base, err = b.line(ctx, held.At, "merge-base", "--", w.Tip, w.Head); err != nil {
@@ -46,8 +46,20 @@ func (b *Bench) Branch(ctx context.Context, tree wire.WorktreeRef) (Branch, erro
 		return w, err
 	}
 	w.Files = fields(out)
-	w.Loose, err = b.loose(ctx, held.At)
-	return w, err
+	return w, nil
+}
+
+// tips are the commits of a worktree and of what it would be merged into; the second is empty where there is none.
+func (b *Bench) tips(ctx context.Context, held repo.Held) (head, onto string, err error) {
+	args := []string{"rev-parse", "--end-of-options", "HEAD^{commit}"}
+	if held.BaseRef != "" {
+		out, err := b.git.Run(ctx, git.Call{At: held.At, Args: append(args, held.BaseRef+"^{commit}")})
+		if both := strings.Fields(string(out)); err == nil && len(both) == 3 {
+			return both[1], both[2], nil
+		}
+	}
+	head, err = b.commit(ctx, held.At, "HEAD")
+	return head, "", err
 }
 
 // Loose counts the files in a worktree that are not committed.
@@ -56,7 +68,8 @@ func (b *Bench) Loose(ctx context.Context, tree wire.WorktreeRef) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return b.loose(ctx, held.At)
+	names, err := b.loose(ctx, held.At)
+	return len(names), err
 }
 
 // Tip tells what a worktree has checked out and what it would be merged into, in one look: while both are the same, its
@@ -66,16 +79,7 @@ func (b *Bench) Tip(ctx context.Context, tree wire.WorktreeRef) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	args := []string{"rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD"}
-	head, err := b.line(ctx, held.At, args...)
-	if err != nil || held.BaseRef == "" {
-		return head, err
-	}
-	args[len(args)-1] = held.BaseRef
-	onto, err := b.line(ctx, held.At, args...)
-	if git.Exited(err, 1) {
-		err = nil
-	}
+	head, onto, err := b.tips(ctx, held)
 	return head + " " + onto, err
 }
 
@@ -108,17 +112,37 @@ func (w Branch) Meets(other Branch) bool {
 	})
 }
 
-// Conflicts lists the files in which a work conflicts with what it would be merged into.
-func (b *Bench) Conflicts(ctx context.Context, w Branch) ([]string, error) {
-	if w.Tip == w.Base {
-		return nil, nil
+// A Trial tries merges for one forecast: what undoes the drivers of a repository is asked once for all of them.
+type Trial struct {
+	b        *Bench
+	harmless map[string][]string // by repository
+}
+
+// Trial returns a Trial, which one goroutine uses.
+func (b *Bench) Trial() Trial { return Trial{b, map[string][]string{}} }
+
+func (t Trial) meet(ctx context.Context, at git.Place, ours, theirs string) ([]string, error) {
+	harmless, known := t.harmless[at.Common]
+	if !known {
+		var err error
+		if harmless, err = t.b.git.Neutral(ctx, git.Call{At: at}); err != nil {
+			return nil, err
+		}
+		t.harmless[at.Common] = harmless
 	}
-	_, files, err := b.meet(ctx, w.at, w.Tip, w.Head)
+	_, files, err := t.b.meet(ctx, at, harmless, ours, theirs)
 	return files, err
 }
 
+// Conflicts lists the files in which a work conflicts with what it would be merged into.
+func (t Trial) Conflicts(ctx context.Context, w Branch) ([]string, error) {
+	if w.Tip == w.Base {
+		return nil, nil
+	}
+	return t.meet(ctx, w.at, w.Tip, w.Head)
+}
+
 // Meet lists the files in which two works of one repository conflict with each other.
-func (b *Bench) Meet(ctx context.Context, one, other Branch) ([]string, error) {
-	_, files, err := b.meet(ctx, one.at, one.Head, other.Head)
-	return files, err
+func (t Trial) Meet(ctx context.Context, one, other Branch) ([]string, error) {
+	return t.meet(ctx, one.at, one.Head, other.Head)
 }
