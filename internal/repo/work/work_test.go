@@ -9,14 +9,8 @@ import (
 	"scv/internal/wire"
 )
 
-// Everything that is done with work, in a repository that plants a program wherever git would run one: none runs.
-func TestT20_NothingOfTheRepositoryRuns(t *testing.T) {
-	l := newLab(t)
-	sh := func(name string) string { return "touch " + filepath.Join(l.base, "canary", name) + "; cat" }
-	l.write(l.top+"/.gitattributes", "* filter=evil diff=evil merge=evil\n")
-	l.commit(l.top, "attributes")
-	ref, s := l.tree("one")
-	_, other := l.tree("two")
+// arm plants a program at every place of the repository from which git would run one.
+func (l *lab) arm(sh func(name string) string) {
 	hooks := filepath.Join(l.base, "hooks")
 	for _, hook := range []string{
 		"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge", "post-checkout", "post-index-change",
@@ -37,6 +31,17 @@ func TestT20_NothingOfTheRepositoryRuns(t *testing.T) {
 	} {
 		l.owner(l.top, "config", key, value)
 	}
+}
+
+// Everything that is done with work, in a repository that plants a program wherever git would run one: none runs.
+func TestT20_NothingOfTheRepositoryRuns(t *testing.T) {
+	l := newLab(t)
+	sh := func(name string) string { return "touch " + filepath.Join(l.base, "canary", name) + "; cat" }
+	l.write(l.top+"/.gitattributes", "* filter=evil diff=evil merge=evil\n")
+	l.commit(l.top, "attributes")
+	ref, s := l.tree("one")
+	_, other := l.tree("two")
+	l.arm(sh)
 	ctx := t.Context()
 	for _, spot := range []Spot{s, other} {
 		l.write(spot.At.Top+"/a", "1\n"+spot.Tree.Name+"\n3\n")
