@@ -64,6 +64,49 @@ func TestADaemonThatEndsMeanwhileIsStopped(t *testing.T) {
 	}
 }
 
+// A daemon that is replaced in the middle of a question that changes nothing is asked again.
+func TestReadingBridgesARestart(t *testing.T) {
+	f, _, l := seat(t)
+	served := make(chan error, 1)
+	go func() {
+		for range 2 { // the old one goes away before its answer, and so does its successor in the handshake
+			c, err := l.Accept()
+			if err == nil {
+				err = greet(c)
+				c.Close()
+			}
+			if err != nil {
+				served <- err
+				return
+			}
+		}
+		c, err := l.Accept()
+		if err != nil {
+			served <- err
+			return
+		}
+		defer c.Close()
+		if err = greet(c); err == nil {
+			_, err = bufio.NewReader(c).ReadBytes('\n')
+		}
+		if err == nil {
+			_, err = fmt.Fprintln(c, `{"type":"daemon.status","request_id":"2","status":{"version":"1","pid":1,"components":[],"delegations":{"active":0,"reaped":0},"workbench":{"generated_unix_seconds":7}}}`)
+		}
+		served <- err
+	}()
+	r, view, err := f.view(t.Context())
+	if err != nil {
+		t.Fatalf("a look during a restart: %v", err)
+	}
+	r.close()
+	if view.GeneratedUnixSeconds != 7 {
+		t.Errorf("another answer: %+v", view)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
 // seat is a home whose daemon the test plays.
 func seat(t *testing.T) (*factory, *home.Home, net.Listener) {
 	t.Helper()

@@ -25,6 +25,9 @@ const (
 	callPatience  = 90 * time.Second        // of a command that changes something, as upstream's client has it
 )
 
+// brokenTries is how often a daemon that goes away in the middle of an answer is asked again.
+const brokenTries = 3
+
 // target is where the home's daemon listens.
 func (f *service) target(h *home.Home) client.Target {
 	return client.Target{Socket: h.Socket(), Client: f.peer()}

@@ -105,11 +105,27 @@ func lastSign(h *home.Home) time.Time {
 	return last
 }
 
+// call is one question. A daemon that goes away in that moment, as in a restart, is asked again: nothing is changed by it.
+func (r *reading) call(ctx context.Context, cmd wire.Command) (*wire.DaemonStatus, error) {
+	for tries := 0; ; tries++ {
+		st, err := r.conn.Call(ctx, cmd)
+		if !errors.Is(err, client.ErrBroken) || tries == brokenTries {
+			return st, err
+		}
+		c, err := r.f.connect(ctx, r.h)
+		if err != nil {
+			return nil, err
+		}
+		r.conn.Close()
+		r.conn = c
+	}
+}
+
 // ask puts a question to the daemon, or to the disk.
 func ask[T any](ctx context.Context, r *reading, cmd wire.Command, take func(*wire.DaemonStatus) *T, disk func(*offline.Reader) (T, error)) (*T, error) {
 	if r.conn != nil {
 		asked, cancel := context.WithTimeoutCause(ctx, readPatience, client.ErrSilent)
-		st, err := r.conn.Call(asked, cmd)
+		st, err := r.call(asked, cmd)
 		cancel()
 		if err == nil {
 			if v := take(st); v != nil {

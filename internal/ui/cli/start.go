@@ -135,7 +135,7 @@ func runStop(ctx context.Context, opts *stopOptions) error {
 // stopDaemon asks the daemon to end and waits until its socket and its process are gone. One that goes away meanwhile,
 // as when two people stop it, is looked for again: then there is none, or its successor, which is asked.
 func (f *service) stopDaemon(ctx context.Context, h *home.Home, all bool) (note string, err error) {
-	for range 3 {
+	for range brokenTries {
 		if note, err = f.stopOnce(ctx, h, all); !errors.Is(err, client.ErrBroken) {
 			break
 		}

@@ -136,7 +136,12 @@ func (f *service) inspect(ctx context.Context, h *home.Home) (*daemonReport, err
 	}
 	asked, cancel := context.WithTimeoutCause(ctx, readPatience, client.ErrSilent)
 	defer cancel()
+	said := r.Problems
 	err := f.askStatus(asked, h, r)
+	for tries := 0; errors.Is(err, client.ErrBroken) && tries < brokenTries; tries++ {
+		r.Problems = said
+		err = f.askStatus(asked, h, r)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, client.ErrNoDaemon):
