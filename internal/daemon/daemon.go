@@ -32,6 +32,8 @@ var (
 	errAsked = errors.New("a client asked for the daemon's end")
 	// errRemoved is the cause of the end of a daemon whose home was removed: nobody can reach it or its runs any more.
 	errRemoved = errors.New("the home was removed")
+	// errUnheard is the cause of the end of a term whose socket was removed: the next one listens anew, with the same runs.
+	errUnheard = errors.New("the socket was removed")
 	// errReplaced is the cause of the end of a term whose daemon hands over.
 	errReplaced = errors.New("another program takes over")
 )
@@ -115,6 +117,11 @@ func (d *dynasty) sit(ctx context.Context) (err error) {
 func (d *dynasty) serve(ctx context.Context) error {
 	for {
 		heir, err := d.term(ctx)
+		if errors.Is(err, errUnheard) && ctx.Err() == nil {
+			if err = d.listenAnew(err); err == nil {
+				continue
+			}
+		}
 		if heir == nil {
 			d.notify("STOPPING=1")
 			err = errors.Join(err, d.socket.Close())
@@ -132,6 +139,19 @@ func (d *dynasty) serve(ctx context.Context) error {
 		d.passed(heir)
 		return d.socket.Leave()
 	}
+}
+
+// listenAnew makes the socket again that somebody removed: without it nobody could reach the daemon, and its lock would
+// keep another one from starting.
+func (d *dynasty) listenAnew(why error) error {
+	socket, err := seat.Listen(d.opt.Home)
+	if err != nil {
+		return err
+	}
+	d.log.Warn("listening anew", "cause", why)
+	old := d.socket
+	d.socket = socket
+	return old.Close()
 }
 
 // term answers from the first moment on, recovers, and then goes on until ctx ends, a client asks for the end, or a
@@ -169,10 +189,13 @@ func (d *dynasty) term(ctx context.Context) (*seat.Heir, error) {
 	d.log.Info("serving", "runs", w.adopted, "took", d.opt.Now().Sub(w.began))
 	d.seated()
 	wg.Go(func() {
-		if awaitRemoval(ctx, d.opt.Home) {
+		lost := awaitLoss(ctx, d.opt.Home)
+		if errors.Is(lost, errRemoved) {
 			d.log.Error("the home was removed: its runs are ended, and so is the daemon")
 			w.stopAll(ctx)
-			end(errRemoved)
+		}
+		if lost != nil {
+			end(lost)
 		}
 	})
 	var heir *seat.Heir
@@ -185,6 +208,9 @@ func (d *dynasty) term(ctx context.Context) (*seat.Heir, error) {
 	}
 	d.log.Info("ending", "cause", context.Cause(ctx))
 	wg.Wait()
+	if cause := context.Cause(ctx); errors.Is(cause, errUnheard) {
+		failed = errors.Join(failed, cause)
+	}
 	return heir, errors.Join(failed, w.close(context.WithoutCancel(ctx)))
 }
 

@@ -8,9 +8,9 @@ import (
 	"scv/internal/home"
 )
 
-// awaitRemoval waits for the end of ctx where the removal of a folder cannot be waited for without asking again and
+// awaitLoss waits for the end of ctx where the removal of a folder cannot be waited for without asking again and
 // again.
-func awaitRemoval(ctx context.Context, _ *home.Home) bool {
+func awaitLoss(ctx context.Context, _ *home.Home) error {
 	<-ctx.Done()
-	return false
+	return nil
 }
