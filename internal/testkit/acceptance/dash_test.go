@@ -257,6 +257,7 @@ func TestE16_CtrlZGivesTheTerminalBackAndDrawsAnew(t *testing.T) {
 	l := newLab(t)
 	d := l.dashboard(normal())
 	d.shows("[1 All]", "? help")
+	d.without("connecting") // else the daemon's process may be caught before it has a session of its own
 	d.press("\x1a")
 	stat := fmt.Sprintf("/proc/%d/stat", d.PID())
 	for {
@@ -268,7 +269,7 @@ func TestE16_CtrlZGivesTheTerminalBackAndDrawsAnew(t *testing.T) {
 		l.must(l.ctx.Err())
 	}
 	d.without("[1 All]") // what it wrote before it stopped may still be on its way
-	l.must(d.Signal(syscall.SIGCONT))
+	l.must(syscall.Kill(-d.PID(), syscall.SIGCONT)) // as a shell's fg
 	d.shows("[1 All]", "? help")
 	d.press("q")
 	d.leaves(0)
