@@ -162,3 +162,23 @@ func TestFormKeepsThePromptThatIsRefused(t *testing.T) {
 		t.Errorf("from the editor came %q", d.m.Form.Prompt.Text())
 	}
 }
+
+func TestFormLearnsOfAgentsAndDaemonsWhileItIsOpen(t *testing.T) {
+	d := newDesk(t)
+	d.send(Connected{})
+	d.press("n", "type:x")
+	if d.m.Form.AgentName() != "" || slices.Contains(d.m.Form.Fields, FieldPermission) {
+		t.Fatalf("agent %q, fields %v before anything is known", d.m.Form.AgentName(), d.m.Form.Fields)
+	}
+	d.send(Found{Agents: []Agent{{Name: "claude"}, {Name: "codex", Path: "/bin/codex"}, {Name: "demo", Path: "scv"}, {Name: "demo-live", Path: "scv"}}})
+	d.send(Connected{Features: []string{wire.FeatureMode}})
+	if d.m.Form.AgentName() != "codex" || !slices.Contains(d.m.Form.Fields, FieldPermission) || d.m.Form.Prompt.Text() != "x" {
+		t.Errorf("agent %q, fields %v, prompt %q", d.m.Form.AgentName(), d.m.Form.Fields, d.m.Form.Prompt.Text())
+	}
+	d.press("shift-tab", "shift-tab", "shift-tab", "shift-tab", "shift-tab", "right") // to the agent
+	chosen := d.m.Form.AgentName()
+	d.send(Found{Agents: []Agent{{Name: "demo", Path: "scv"}, {Name: "codex", Path: "/bin/codex"}, {Name: "demo-live", Path: "scv"}}})
+	if got := d.m.Form.AgentName(); got != chosen || chosen == "codex" {
+		t.Errorf("%q was chosen, and became %q", chosen, got)
+	}
+}

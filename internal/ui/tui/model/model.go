@@ -129,8 +129,12 @@ func (m *Model) Update(msg Msg, at time.Time) []Effect {
 func (m *Model) settle() []Effect {
 	m.build()
 	m.Cards.settle(m)
-	if m.Focus == OnList {
+	switch m.Focus {
+	case OnList:
 		m.Detail.Open = false
+	case OnForm:
+		m.Form.offer(m) // agents may be found, and a daemon be another one, while it is open
+	default:
 	}
 	l := m.Layout()
 	m.List.settle(l.ListItems())
