@@ -23,6 +23,7 @@ type lab struct {
 	exe    string
 	home   string
 	work   string
+	env    []string // beside this process's
 	daemon *exec.Cmd
 }
 
@@ -68,7 +69,7 @@ func (l *lab) target() client.Target {
 // command is scv in this home.
 func (l *lab) command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, l.exe, args...)
-	c.Env = append(os.Environ(), "SCV_HOME="+l.home)
+	c.Env = append(append(os.Environ(), "SCV_HOME="+l.home), l.env...)
 	c.Dir = l.work
 	return c
 }
@@ -122,7 +123,11 @@ func (l *lab) remove(ctx context.Context) error {
 
 // job starts a job of the demo agent.
 func (l *lab) job(ctx context.Context, conn *client.Conn, prompt string) (wire.JobRef, error) {
-	st, err := conn.Call(ctx, wire.WorkbenchStart{Workspace: l.work, Agent: "demo", Prompt: prompt, Key: client.NewKey()})
+	return l.jobOf(ctx, conn, "demo", prompt)
+}
+
+func (l *lab) jobOf(ctx context.Context, conn *client.Conn, agent, prompt string) (wire.JobRef, error) {
+	st, err := conn.Call(ctx, wire.WorkbenchStart{Workspace: l.work, Agent: agent, Prompt: prompt, Key: client.NewKey()})
 	if err != nil {
 		return "", err
 	}

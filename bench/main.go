@@ -40,6 +40,9 @@ func measures() []measure {
 		{"dashboard, 1,000 recorded, idle: bytes, voluntary switches; RSS", "0, no wakeups; <= 25 MB", dashIdle},
 		{"dashboard, ten jobs with 30 lines/s of wide text", "<= 10 redraws/s, < 5 kB each at 200x50", dashBusy},
 		{"dashboard, kill -9 of the daemon to the banner", "< 1 s", dashEnd},
+		{"a further turn of a live codex, claude against a process of its own", "<= 1/5", secondTurn},
+		{"request to a watcher; answer to the agent; p50 / p95", "p95 <= 20 ms", approvalLatency},
+		{"burst of 20,000 updates: RSS more by; a line of 20 MB", "none lost, <= 20 MB; <= 3x", burst},
 		{"50 shims after a turn's start, average PSS", "<= 1.7 MB", shimMemory},
 	}
 }

@@ -68,13 +68,17 @@ func Codex(t testing.TB, o Options) *Agent {
 // codexConfig gives codex a provider of the test.
 func (a *Agent) codexConfig(t testing.TB, o Options) {
 	t.Helper()
-	retries := string(rune('0' + min(o.Retries, 9)))
-	config := strings.Join([]string{
+	a.write(t, "agent/config.toml", CodexConfig(a.Model.URL, o.Retries))
+}
+
+// CodexConfig is a config.toml by which codex asks the fake model at a URL, and asks again so often, at most 9 times.
+func CodexConfig(url string, retries int) string {
+	n := string(rune('0' + min(retries, 9)))
+	return strings.Join([]string{
 		`model = "fake"`, `model_provider = "fake"`, `[model_providers.fake]`, `name = "fake"`,
-		`base_url = "` + a.Model.URL + `/v1"`, `wire_api = "responses"`, `request_max_retries = ` + retries,
-		`stream_max_retries = ` + retries, `stream_idle_timeout_ms = 60000`, ``,
+		`base_url = "` + url + `/v1"`, `wire_api = "responses"`, `request_max_retries = ` + n,
+		`stream_max_retries = ` + n, `stream_idle_timeout_ms = 60000`, ``,
 	}, "\n")
-	a.write(t, "agent/config.toml", config)
 }
 
 // Claude is claude with a key that the fake model does not look at.
