@@ -150,7 +150,8 @@ func doubleQuoted(out *strings.Builder, text string) (rest string, closed bool) 
 	return "", false
 }
 
-// Bound cuts text at a character to at most limit bytes and reports whether it did.
+// Bound cuts text at a character to at most limit bytes and reports whether it did. What is cut does not keep the memory
+// of the whole.
 func Bound(text string, limit int) (string, bool) {
 	if len(text) <= limit {
 		return text, false
@@ -159,5 +160,5 @@ func Bound(text string, limit int) (string, bool) {
 	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}
-	return text[:cut], true
+	return strings.Clone(text[:cut]), true
 }

@@ -66,7 +66,11 @@ func (l *line) keep(p []byte) {
 	if need := len(l.buf) + take; need > cap(l.buf) {
 		grown := make([]byte, len(l.buf), min(max(need, 2*cap(l.buf), 512), agent.MaxLine))
 		copy(grown, l.buf)
+		old := cap(l.buf)
 		l.buf = grown
+		if old >= huge {
+			debug.FreeOSMemory() // the old one: two or three times in such a line
+		}
 	}
 	l.buf = append(l.buf, p[:take]...)
 }
