@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -169,8 +170,15 @@ func sentences(err error) string {
 	return strings.Join(out, " ")
 }
 
-func limits(c *config.Config) hub.Limits {
+// limits are those of the hub. A daemon that itself lives inside a run has as many levels less.
+func limits(c *config.Config, inside string) hub.Limits {
+	levels, _ := strconv.Atoi(inside) // absent or odd: it is the owner's own
+	depth := c.Limits.Depth - max(levels, 0)
+	if depth <= 0 {
+		depth = -1
+	}
 	return hub.Limits{
+		Depth:   depth,
 		Running: c.Limits.Running, Unfinished: c.Limits.Unfinished, MemoryFloor: uint64(max(c.Limits.MemoryFloorMB, 0)) << 20,
 		Idle: time.Duration(c.Limits.IdleMinutes) * time.Minute, FinishedListed: wire.MaxFinishedJobs, EndedListed: wire.MaxEndedRuns,
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,14 +158,17 @@ func meta(o row.Order) json.RawMessage {
 
 // marks are the variables by which a run's processes, and what they start, are known (behaviour/jobs.md 11).
 func (r beginning) marks(w row.TurnWish) map[string]string {
-	chain := r.c.Home.Instance() + "/" + string(w.Session) + "/" + string(r.h)
+	var links []string
 	if above := r.environ("SCV_PARENT"); above != "" {
-		chain = above + ";" + chain
+		links = append(links, above)
+	}
+	for _, run := range append(slices.Clip(w.Above), string(w.Session)+"/"+string(r.h)) {
+		links = append(links, r.c.Home.Instance()+"/"+run)
 	}
 	depth, _ := strconv.Atoi(r.environ("SCV_DELEGATION_DEPTH")) // absent or odd: this is the first level
 	return map[string]string{
-		"SCV_HOME": r.c.Home.Path(), control.MarkerName: string(r.h), "SCV_PARENT": chain,
-		"SCV_DELEGATION_DEPTH": strconv.Itoa(max(depth, 0) + 1),
+		"SCV_HOME": r.c.Home.Path(), control.MarkerName: string(r.h), "SCV_PARENT": strings.Join(links, ";"),
+		"SCV_DELEGATION_DEPTH": strconv.Itoa(max(depth, 0) + int(w.Depth) + 1),
 	}
 }
 

@@ -71,6 +71,10 @@ type Job struct {
 	Forks *JobRef `json:"forks,omitzero" need:"O"`
 	// Models is what model was asked for and what its agent says that it uses (ours); absent: neither is known.
 	Models *JobModels `json:"models,omitzero" need:"O"`
+	// Parent is the job from inside which its agent started this one (ours); absent: the owner's own.
+	Parent *JobRef `json:"parent,omitzero" need:"O"`
+	// Depth counts the jobs above it (ours); the owner's own have 0.
+	Depth uint32 `json:"depth,omitzero" need:"K"`
 	// Usage is what its turns cost, as far as the agent said (ours).
 	Usage *JobUsage `json:"usage,omitzero" need:"O"`
 	// Base is the commit that its directory had when it began, which job_diff compares with (ours); absent: no repository.

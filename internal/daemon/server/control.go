@@ -19,6 +19,9 @@ type request struct {
 	conn *conn
 	id   wire.RequestID
 	*Workbench
+
+	inside bool           // it comes from inside an agent's run
+	from   wire.RunHandle // which one; empty when it cannot be told
 }
 
 // An answer is what an action replies: the status, a fresh snapshot beside it where the action gives one, and what is
@@ -61,6 +64,9 @@ func (c *conn) control(m wire.DaemonControl) error {
 func (r *request) do(cmd wire.Command) (answer, error) {
 	if k, ok := cmd.(wire.Keyed); ok && len(k.ClientKey()) > wire.MaxKeyBytes {
 		return answer{}, wire.Refuse(wire.ReasonTooLarge, "make a shorter one", "the key is longer than %d bytes", wire.MaxKeyBytes)
+	}
+	if err := r.permitted(cmd); err != nil {
+		return answer{}, recode(err, codeOf(cmd))
 	}
 	switch cmd := cmd.(type) {
 	case wire.StatusCommand, wire.ReloadCommand:
@@ -156,6 +162,9 @@ func (r *request) reply(ans answer) error {
 
 // principal is who asks and by which way, as the hub keeps it with what was asked (design.md, seams).
 func (r *request) principal() row.Principal {
+	if r.inside {
+		return row.Principal{Who: "model", Way: "agent"}
+	}
 	switch name := r.conn.name(); name {
 	case "scv-tui":
 		return row.Principal{Who: "owner", Way: "tui"}
@@ -176,7 +185,7 @@ func (r *request) ownerOnly(what string) error {
 	if pid == 0 {
 		return nil
 	}
-	inside, err := insideRun(pid)
+	inside, _, err := insideRun(pid)
 	if err != nil {
 		r.conn.log.Warn("cannot tell whether a client is an agent", "error", err)
 		return wire.Refuse(wire.ReasonRefused, "do it from a shell of your own",

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"scv/internal/wire"
 )
 
 // shimName begins the process name of every shim, which is an ancestor of all that a run starts, however it forks.
@@ -47,36 +49,62 @@ func peerOf(conn net.Conn) (peer, bool, error) {
 // insideRun reports whether a process belongs to a run of an agent (security.md section 6): by the marker in its
 // environment, or by a shim among its ancestors. What the daemon itself lives inside does not count, so that SCV can be
 // worked on with SCV. An error means that it cannot be told, and the caller refuses.
-func insideRun(pid int) (bool, error) {
+//
+// The run's name comes from the outermost shim, which an agent can neither rename nor put another one above; from the
+// marker only when there is no shim. It is empty when neither is a run's.
+func insideRun(pid int) (inside bool, run wire.RunHandle, err error) {
 	theirs, err := traces(pid)
 	if err != nil {
-		return false, fmt.Errorf("look at process %d: %w", pid, err)
+		return false, "", fmt.Errorf("look at process %d: %w", pid, err)
 	}
 	if len(theirs) == 0 {
-		return false, nil
+		return false, "", nil
 	}
 	ours, err := traces(os.Getpid())
 	if err != nil {
-		return false, fmt.Errorf("look at the daemon's own process: %w", err)
+		return false, "", fmt.Errorf("look at the daemon's own process: %w", err)
 	}
-	for _, t := range theirs {
+	for _, t := range theirs { // the marker first, then the shims, the outermost last
 		if !slices.Contains(ours, t) {
-			return true, nil
+			inside, run = true, t.names()
 		}
 	}
-	return false, nil
+	return inside, run, nil
 }
 
-// traces lists what shows that a process lives inside runs: its marker and the shims above it.
-func traces(pid int) ([]string, error) {
+// A trace shows that a process lives inside a run: its marker, or a shim above it.
+type trace struct {
+	marker string // the run that the environment names
+	shim   int    // else the shim's process
+}
+
+// names is the run of a trace; empty when it is none.
+func (t trace) names() wire.RunHandle {
+	name := t.marker
+	if t.shim != 0 {
+		args, err := arguments(t.shim)
+		if err != nil || len(args) != 2 {
+			return ""
+		}
+		name = string(args[1])
+	}
+	h, err := wire.ParseRunHandle(name)
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+// traces lists what shows that a process lives inside runs.
+func traces(pid int) ([]trace, error) {
 	env, err := environ(pid)
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	var found []trace
 	for _, entry := range env {
-		if text := string(entry); strings.HasPrefix(text, runMarker) && text != runMarker {
-			found = append(found, text)
+		if name, ok := strings.CutPrefix(string(entry), runMarker); ok && name != "" {
+			found = append(found, trace{marker: name})
 		}
 	}
 	for range maxAncestry {
@@ -85,7 +113,7 @@ func traces(pid int) ([]string, error) {
 			return nil, err
 		}
 		if strings.HasPrefix(name, shimName) {
-			found = append(found, fmt.Sprintf("%s %d", name, pid))
+			found = append(found, trace{shim: pid})
 		}
 		if ppid <= 1 {
 			return found, nil

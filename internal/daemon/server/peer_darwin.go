@@ -20,29 +20,39 @@ func credentials(fd int) (peer, error) {
 	return peer{uid: cred.Uid, pid: pid}, nil
 }
 
-// environ is the environment of a process of ours as it was at its start, in the form name=value. The kernel puts it
-// behind the count of arguments, the program's path and the arguments.
+// environ is the environment of a process of ours as it was at its start, in the form name=value.
 func environ(pid int) ([][]byte, error) {
+	_, env, err := procArgs(pid)
+	return env, err
+}
+
+// arguments is the command line of a process of ours.
+func arguments(pid int) ([][]byte, error) {
+	args, _, err := procArgs(pid)
+	return args, err
+}
+
+// procArgs is what the kernel keeps of a process's start: the count of arguments, the program's path, the arguments and
+// the environment.
+func procArgs(pid int) (args, env [][]byte, err error) {
 	data, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(data) < 4 {
-		return nil, errProc
+		return nil, nil, errProc
 	}
-	skip := int(binary.LittleEndian.Uint32(data)) + 1
+	count := int(binary.LittleEndian.Uint32(data))
 	var words [][]byte
 	for word := range bytes.SplitSeq(data[4:], []byte{0}) {
-		if len(word) == 0 {
-			continue
+		if len(word) > 0 {
+			words = append(words, word)
 		}
-		if skip > 0 {
-			skip--
-			continue
-		}
-		words = append(words, word)
 	}
-	return words, nil
+	if count < 0 || len(words) < count+1 {
+		return nil, nil, errProc
+	}
+	return words[1 : count+1], words[count+1:], nil
 }
 
 // parent is a process's name and the number of its parent.

@@ -27,6 +27,15 @@ func environ(pid int) ([][]byte, error) {
 	return bytes.Split(data, []byte{0}), nil
 }
 
+// arguments is the command line of a process of ours as it is now.
+func arguments(pid int) ([][]byte, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Split(bytes.TrimSuffix(data, []byte{0}), []byte{0}), nil
+}
+
 // parent is a process's name and the number of its parent. The name may hold any byte, so the line is read from its
 // last parenthesis on.
 func parent(pid int) (name string, ppid int, err error) {

@@ -26,6 +26,7 @@ type intake struct{ *request }
 // workbenchStart accepts a job: what it answers is on disk.
 func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	req := hub.StartRequest{Key: cmd.Key, Principal: r.principal(), Agent: cmd.Agent, Origin: wire.OriginOwner, Check: cmd.Check}
+	req.From = r.from
 	if req.Principal.Who == "model" {
 		req.Origin = wire.OriginModel
 	}

@@ -268,7 +268,7 @@ func TestE16_CtrlZGivesTheTerminalBackAndDrawsAnew(t *testing.T) {
 		}
 		l.must(l.ctx.Err())
 	}
-	d.without("[1 All]") // what it wrote before it stopped may still be on its way
+	d.without("[1 All]")                            // what it wrote before it stopped may still be on its way
 	l.must(syscall.Kill(-d.PID(), syscall.SIGCONT)) // as a shell's fg
 	d.shows("[1 All]", "? help")
 	d.press("q")

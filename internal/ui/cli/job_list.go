@@ -180,13 +180,21 @@ func (o *jobListOptions) print(view *wire.Snapshot, jobs []wire.Job, more int) e
 		return nil
 	}
 	columns, rows := jobColumns(), make([][]cell, 0, len(jobs))
+	nested := slices.ContainsFunc(jobs, func(j wire.Job) bool { return j.Parent != nil })
+	if nested {
+		columns = append(columns, column{name: "FROM", keep: 4})
+	}
 	if o.noCut {
 		for i := range columns {
 			columns[i].shrink, columns[i].keep = 0, 0
 		}
 	}
 	for i := range jobs {
-		rows = append(rows, f.jobRow(view, &jobs[i]))
+		cells := f.jobRow(view, &jobs[i])
+		if nested {
+			cells = append(cells, parentCell(&jobs[i]))
+		}
+		rows = append(rows, cells)
 	}
 	if err := f.printTable(f.sys.Out, columns, rows); err != nil {
 		return err
@@ -198,6 +206,15 @@ func (o *jobListOptions) print(view *wire.Snapshot, jobs []wire.Job, more int) e
 		f.say("%d more ended earlier. All of them: scv jobs list --all", more)
 	}
 	return nil
+}
+
+// parentCell names the job from inside which another was started.
+func parentCell(j *wire.Job) cell {
+	if j.Parent == nil {
+		return text("-")
+	}
+	_, id, _ := j.Parent.Split()
+	return cell{show: string(id), pipe: string(*j.Parent)}
 }
 
 func jobColumns() []column {

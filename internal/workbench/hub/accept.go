@@ -29,6 +29,13 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if err := m.full(); err != nil {
 		return nil, err
 	}
+	var parent *job
+	if q.From != "" {
+		var err error
+		if parent, err = (nest{m}).allow(q.From); err != nil {
+			return nil, err
+		}
+	}
 	now := m.now()
 	id := wire.WorkbenchSessionID(q.Workspace)
 	s := m.sessions[id]
@@ -44,14 +51,26 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if mode == "" {
 		mode = m.h.o.DefaultMode(q.Agent)
 	}
+	if parent != nil && parent.row.Mode != nil {
+		mode = stricter(mode, string(*parent.row.Mode))
+	}
 	conv := row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode, Transport: q.Transport}
 	if t := q.Tree; t != nil {
 		conv.Cwd, conv.Worktree, conv.Base, conv.Plan = t.Cwd, &t.Ref, t.Base, t.Plan
 	}
-	return m.newConversation(conv).add(newJob{
+	j := m.newConversation(conv).add(newJob{
 		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start",
-		mark: func(r *row.Job) { r.Check = q.Check },
-	}), nil
+		mark: func(r *row.Job) {
+			r.Check = q.Check
+			if parent != nil {
+				r.Parent, r.Depth = new(parent.row.Ref()), parent.row.Depth+1
+			}
+		},
+	})
+	if parent != nil {
+		j.note(now, "daemon", fmt.Sprintf("it was started from inside %s, at level %d", parent.row.Job.Job, j.row.Depth+1))
+	}
+	return j, nil
 }
 
 // newConversation numbers a conversation.
@@ -202,7 +221,7 @@ func (j *job) cancel(p row.Principal) (note string, err error) {
 	asking{j.run}.closeAsks(row.ClosedCancelled)
 	asking{j.run}.weigh(m.now(), "it is being cancelled")
 	m.after(effect{run: j.run})
-	return fmt.Sprintf("%s is being cancelled.", id), nil
+	return fmt.Sprintf("%s is being cancelled.", id) + alsoBelow(nest{m}.cancelBelow(j, p)), nil
 }
 
 // withdraw ends a job as cancelled that no process has been asked to run, together with a run that was only made for it.

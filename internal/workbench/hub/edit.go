@@ -237,9 +237,11 @@ func (cs Conversations) Pause(session wire.SessionID, id wire.ConversationID, p 
 }
 
 // GoOn lets a paused queue go on, and one of those that its agent's sign-in or usage limit holds try.
-func (cs Conversations) GoOn(session wire.SessionID, id wire.ConversationID, _ row.Principal) (string, *Ticket, error) {
+func (cs Conversations) GoOn(session wire.SessionID, id wire.ConversationID, p row.Principal) (string, *Ticket, error) {
 	return cs.change(session, id, func(c *conversation) (string, string) {
-		c.m.holds.try(c.row.Agent)
+		if p.Who != "model" { // only a person knows that he signed in
+			c.m.holds.try(c.row.Agent)
+		}
 		return "", fmt.Sprintf("The queue of %s goes on; %s in it.", id, wait(len(c.waiting())))
 	})
 }

@@ -48,6 +48,7 @@ type Limits struct {
 	Running        int           // turns that run at once; 16
 	Unfinished     int           // jobs that are not finished; 1,000
 	MemoryFloor    uint64        // bytes of free memory below which no turn is started; 0: not looked at
+	Depth          int           // levels of jobs that start jobs, the owner's own being the first; 2, and below 0 none but the first
 	Idle           time.Duration // a live run without a turn for so long is closed; 15 min
 	FinishedListed int           // finished jobs in memory and in the snapshot; 200
 	EndedListed    int           // ended runs likewise; 200
@@ -110,6 +111,7 @@ func New(o Options) *Hub {
 func withDefaults(o Options) Options {
 	o.Limits.Running = positive(o.Limits.Running, 16)
 	o.Limits.Unfinished = positive(o.Limits.Unfinished, 1000)
+	o.Limits.Depth = positive(o.Limits.Depth, map[bool]int{true: 2, false: 1}[o.Limits.Depth == 0])
 	o.Limits.Idle = positive(o.Limits.Idle, 15*time.Minute)
 	o.Limits.FinishedListed = positive(o.Limits.FinishedListed, wire.MaxFinishedJobs)
 	o.Limits.EndedListed = positive(o.Limits.EndedListed, wire.MaxEndedRuns)

@@ -24,8 +24,9 @@ type StartRequest struct {
 	Prompt    row.Prompt
 	Task      string // first line of the prompt, at most wire.MaxTaskRunes
 	Origin    wire.JobOrigin
-	Check     bool      // the job is to find out whether the agent works
-	Tree      *row.Tree // the worktree that its conversation gets; Cwd then lies in the checkout that it comes from
+	From      wire.RunHandle // the run from inside which it is asked for; empty for the owner's own
+	Check     bool           // the job is to find out whether the agent works
+	Tree      *row.Tree      // the worktree that its conversation gets; Cwd then lies in the checkout that it comes from
 }
 
 // A SendRequest asks for a further turn of a conversation.

@@ -126,6 +126,7 @@ func (r *run) kill(p row.Principal) {
 		j.note(m.now(), "owner", fmt.Sprintf("%s asked through %s to stop %s", orNobody(p.Who), orNobody(p.Way), r.row.Handle))
 		j.touch()
 		j.accept("kill", "")
+		nest{m}.cancelBelow(j, p)
 		asking{r}.closeAsks(row.ClosedCancelled)
 		asking{r}.weigh(m.now(), "it is being stopped")
 		if j.assigned > m.committed && !r.launched {
@@ -164,6 +165,7 @@ func (r *run) wishes() (w row.Wishes) {
 	w.Turn = &row.TurnWish{
 		Job: j.row.Job.Job, Session: c.Session, Number: j.row.Turn, Prompt: j.prompt, Private: j.row.Private,
 		Model: j.row.Model, Effort: j.row.Effort, Mode: mode, Cwd: c.Cwd, Vendor: c.Vendor,
+		Depth: j.row.Depth, Above: nest{m}.above(j),
 	}
 	if j.row.Cancelled && j.cancelled <= m.committed {
 		w.Cancel = j.row.Turn

@@ -54,7 +54,9 @@ type TurnWish struct {
 	Effort  string
 	Mode    string
 	Cwd     string
-	Vendor  string // the agent's own session to go on with
+	Vendor  string   // the agent's own session to go on with
+	Depth   uint32   // levels above it: 0 for the owner's own job
+	Above   []string // the runs that it was started from inside of, outermost first, as session/run
 }
 
 // StepKind tells what a Step reports.
