@@ -12,6 +12,8 @@ import (
 
 	"scv/internal/client/offline"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
+	"scv/internal/wire"
 )
 
 type searchOptions struct {
@@ -118,11 +120,11 @@ func (o *searchOptions) print(job *offline.Found) error {
 	b.WriteString(plain.Truncate(head, f.columns) + "\n")
 	for _, p := range job.Places {
 		for _, line := range p.Before {
-			b.WriteString("              " + f.hang(14, plain.Line(line)) + "\n")
+			b.WriteString("           " + f.hang(11, plain.Line(line)) + "\n")
 		}
-		b.WriteString("  " + plain.Pad(p.In, 11) + " " + f.hang(14, plain.Line(p.Line)) + "\n")
+		b.WriteString("  " + plain.Pad(wording.Kind(wire.RunEventKind(p.In)), 8) + " " + f.hang(11, plain.Line(p.Line)) + "\n")
 		for _, line := range p.After {
-			b.WriteString("              " + f.hang(14, plain.Line(line)) + "\n")
+			b.WriteString("           " + f.hang(11, plain.Line(line)) + "\n")
 		}
 	}
 	if more := job.Total - len(job.Places); more > 0 {

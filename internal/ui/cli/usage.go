@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -152,7 +153,7 @@ func (o *usageOptions) print(rows []*usageRow) error {
 			text(u.Key), text(fmt.Sprint(u.Jobs)), text(fmt.Sprint(u.InputTokens)), text(fmt.Sprint(u.OutputTokens)), text(fmt.Sprintf("%.4f", u.CostUSD)),
 		})
 	}
-	err := f.printTable(f.sys.Out, []column{{name: "BY " + o.by}, {name: "JOBS", keep: 1}, {name: "TOKENS IN", keep: 3}, {name: "TOKENS OUT", keep: 2}, {name: "USD", keep: 4}}, table)
+	err := f.printTable(f.sys.Out, []column{{name: strings.ToUpper(o.by)}, {name: "JOBS", keep: 1}, {name: "TOKENS IN", keep: 3}, {name: "TOKENS OUT", keep: 2}, {name: "USD", keep: 4}}, table)
 	if err == nil && silent > 0 {
 		f.say("%s told no figures", count(silent, "job"))
 	}
