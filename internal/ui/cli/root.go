@@ -25,9 +25,11 @@ them going when you close the terminal, and keeps their log, state and result.`,
   scv jobs log -f @last                     follow it; ctrl-C leaves it running
   scv jobs result @last`,
 	},
-		newJobsCmd(f), newWhyCmd(f, nil), newSearchCmd(f, nil), newUsageCmd(f, nil), newExportCmd(f, nil), newApprovalsCmd(f), newConfirmCmd(f, nil), newForecastCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil),
-		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil), newDoctorCmd(f, nil),
-		newConfigCmd(f), newUninstallCmd(f, nil), newVersionCmd(f, nil), newCompletionCmd(f), newManCmd(f), newHelpCmd(f),
+		newJobsCmd(f), newWhyCmd(f, nil), newSearchCmd(f, nil), newUsageCmd(f, nil), newExportCmd(f, nil),
+		newApprovalsCmd(f), newConfirmCmd(f, nil), newForecastCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil),
+		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil),
+		newLogsCmd(f, nil), newDoctorCmd(f, nil), newConfigCmd(f), newUninstallCmd(f, nil),
+		newVersionCmd(f, nil), newCompletionCmd(f), newManCmd(f), newHelpCmd(f),
 	)
 	verbs := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
