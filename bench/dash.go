@@ -15,7 +15,7 @@ import (
 )
 
 // dashboard opens the dashboard of the lab's home in a terminal that answers nothing.
-func (l *lab) dashboard(ctx context.Context, cols, rows int) (*glass.Terminal, error) {
+func dashboard(ctx context.Context, l *lab, cols, rows int) (*glass.Terminal, error) {
 	c := exec.CommandContext(ctx, l.exe)
 	c.Env, c.Dir = append(os.Environ(), "SCV_HOME="+l.home, "TERM=xterm-256color"), l.work
 	return glass.Start(c, glass.How{Cols: cols, Rows: rows, Silent: true})
@@ -35,7 +35,7 @@ func dashPaint(ctx context.Context, exe string) (string, error) {
 		var all []time.Duration
 		for range 15 {
 			begin := time.Now()
-			t, err := l.dashboard(ctx, 200, 50)
+			t, err := dashboard(ctx, l, 200, 50)
 			if err != nil {
 				return "", err
 			}
@@ -55,7 +55,7 @@ func dashPaint(ctx context.Context, exe string) (string, error) {
 // dashIdle is what an open dashboard costs while nothing happens, and its memory (E2).
 func dashIdle(ctx context.Context, exe string) (string, error) {
 	return inLab(ctx, exe, 1000, func(l *lab) (string, error) {
-		t, err := l.dashboard(ctx, 200, 50)
+		t, err := dashboard(ctx, l, 200, 50)
 		if err != nil {
 			return "", err
 		}
@@ -86,7 +86,7 @@ func dashIdle(ctx context.Context, exe string) (string, error) {
 func dashBusy(ctx context.Context, exe string) (string, error) {
 	var parts []string
 	for _, size := range [][2]int{{80, 24}, {200, 50}} {
-		got, err := inLab(ctx, exe, 1000, func(l *lab) (string, error) { return l.dashBusy(ctx, size[0], size[1]) })
+		got, err := inLab(ctx, exe, 1000, func(l *lab) (string, error) { return busy(ctx, l, size[0], size[1]) })
 		if err != nil {
 			return "", err
 		}
@@ -95,7 +95,7 @@ func dashBusy(ctx context.Context, exe string) (string, error) {
 	return strings.Join(parts, "; "), nil
 }
 
-func (l *lab) dashBusy(ctx context.Context, cols, rows int) (string, error) {
+func busy(ctx context.Context, l *lab, cols, rows int) (string, error) {
 	conn, err := l.dial(ctx)
 	if err != nil {
 		return "", err
@@ -111,7 +111,7 @@ func (l *lab) dashBusy(ctx context.Context, cols, rows int) (string, error) {
 			return "", err
 		}
 	}
-	t, err := l.dashboard(ctx, cols, rows)
+	t, err := dashboard(ctx, l, cols, rows)
 	if err != nil {
 		return "", err
 	}
@@ -145,7 +145,7 @@ func cpuTime(pid int) time.Duration {
 // dashEnd is from the kill of the daemon to the banner that says so (E15).
 func dashEnd(ctx context.Context, exe string) (string, error) {
 	return inLab(ctx, exe, 1000, func(l *lab) (string, error) {
-		t, err := l.dashboard(ctx, 120, 40)
+		t, err := dashboard(ctx, l, 120, 40)
 		if err != nil {
 			return "", err
 		}
