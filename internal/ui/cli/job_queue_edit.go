@@ -56,7 +56,7 @@ func runQueueEdit(ctx context.Context, opts *queueEditOptions) error {
 	if len(opts.args) == 0 && opts.file == "" && isTerminal(f.sys.In) {
 		prompt, err = opts.edited(ctx, r, job)
 	} else {
-		prompt, err = f.prompt(opts.args, opts.file)
+		prompt, err = f.prompt(ctx, opts.args, opts.file)
 	}
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (o *queueEditOptions) edited(ctx context.Context, r *reading, job *wire.Job
 	if err := f.openEditor(ctx, path, "EDITOR=nano scv jobs queue edit "+string(job.Job)); err != nil {
 		return "", err
 	}
-	return f.prompt(nil, path)
+	return f.prompt(ctx, nil, path)
 }
 
 type queueMoveOptions struct {

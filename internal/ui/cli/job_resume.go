@@ -18,7 +18,7 @@ type followOptions struct {
 	file, agent string
 	same, quiet bool
 	json        jsonFlag
-	command     func(o *followOptions, job *wire.Job) (wire.Command, error)
+	command     func(ctx context.Context, o *followOptions, job *wire.Job) (wire.Command, error)
 }
 
 func newJobResumeCmd(f *factory) *cobra.Command {
@@ -28,13 +28,13 @@ func newJobResumeCmd(f *factory) *cobra.Command {
 can, else from its whole prompt. The agent is told what happened and compares the
 files first. A resume that came to nothing can be tried again.`,
 		Example: "  scv jobs resume job-3",
-	}, &followOptions{command: func(_ *followOptions, job *wire.Job) (wire.Command, error) {
+	}, &followOptions{command: func(_ context.Context, _ *followOptions, job *wire.Job) (wire.Command, error) {
 		return wire.WorkbenchResume{Session: job.Session, Job: job.Job, Key: client.NewKey()}, nil
 	}})
 }
 
 func newJobRetryCmd(f *factory) *cobra.Command {
-	opts := &followOptions{command: func(o *followOptions, job *wire.Job) (wire.Command, error) {
+	opts := &followOptions{command: func(_ context.Context, o *followOptions, job *wire.Job) (wire.Command, error) {
 		return wire.WorkbenchRetry{Session: job.Session, Job: job.Job, Same: o.same, Key: client.NewKey()}, nil
 	}}
 	cmd := followCmd(f, &cobra.Command{
@@ -48,7 +48,7 @@ or with --same in the one that knows of the first try.`,
 }
 
 func newJobForkCmd(f *factory) *cobra.Command {
-	opts := &followOptions{command: (*followOptions).fork}
+	opts := &followOptions{command: func(ctx context.Context, o *followOptions, job *wire.Job) (wire.Command, error) { return o.fork(ctx, job) }}
 	cmd := followCmd(f, &cobra.Command{
 		Use: "fork ID [PROMPT]", Args: atLeastOne("a job that has ended, such as job-3"), Short: "Go on from a job in a new conversation, also with another agent",
 		Long: `Go on from a job that has ended in a new conversation, with the same agent or another:
@@ -60,14 +60,14 @@ it begins with a summary of what was asked and answered up to that job.`,
 	return cmd
 }
 
-func (o *followOptions) fork(job *wire.Job) (wire.Command, error) {
+func (o *followOptions) fork(ctx context.Context, job *wire.Job) (wire.Command, error) {
 	cmd := wire.WorkbenchFork{Session: job.Session, Job: job.Job, Key: client.NewKey()}
 	if o.agent != "" {
 		cmd.Agent = &o.agent
 	}
 	var err error
 	if len(o.args) > 0 || o.file != "" {
-		cmd.Prompt, err = o.f.prompt(o.args, o.file)
+		cmd.Prompt, err = o.f.prompt(ctx, o.args, o.file)
 	}
 	return cmd, err
 }
@@ -100,7 +100,7 @@ func runFollow(ctx context.Context, opts *followOptions) error {
 	if err != nil {
 		return err
 	}
-	cmd, err := opts.command(opts, job)
+	cmd, err := opts.command(ctx, opts, job)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func runJobSend(ctx context.Context, opts *jobSendOptions) error {
 	if opts.queue && opts.steer || opts.auto && (opts.queue || opts.steer) {
 		return usage("choose one", "--queue, --steer and --auto exclude each other")
 	}
-	prompt, err := f.prompt(opts.args, opts.file)
+	prompt, err := f.prompt(ctx, opts.args, opts.file)
 	if err != nil {
 		return err
 	}

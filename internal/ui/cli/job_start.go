@@ -83,7 +83,7 @@ func runJobStart(ctx context.Context, opts *jobStartOptions) error {
 	if opts.json.helps(f.sys.Out) {
 		return nil
 	}
-	cmd, err := opts.command()
+	cmd, err := opts.command(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func runJobStart(ctx context.Context, opts *jobStartOptions) error {
 }
 
 // command checks what the daemon would refuse anyway, with better words, and makes the request.
-func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
+func (o *jobStartOptions) command(ctx context.Context) (wire.WorkbenchStart, error) {
 	none := wire.WorkbenchStart{}
 	if o.timeout != 0 && !o.wait {
 		return none, usage("add --wait, or leave --timeout out", "--timeout needs --wait")
@@ -121,7 +121,7 @@ func (o *jobStartOptions) command() (wire.WorkbenchStart, error) {
 	if err != nil {
 		return none, err
 	}
-	prompt, err := o.f.prompt(o.args, o.file)
+	prompt, err := o.f.prompt(ctx, o.args, o.file)
 	if err != nil {
 		return none, err
 	}

@@ -384,11 +384,22 @@ func TestP10_Prompts(t *testing.T) {
 		"two":               {args: []string{"a", "b"}, code: 2},
 	} {
 		f := newFactory(System{In: strings.NewReader(tt.in)})
-		got, err := f.prompt(tt.args, "")
+		got, err := f.prompt(t.Context(), tt.args, "")
 		e, _ := errors.AsType[*fault](err)
 		if tt.code == 0 && (err != nil || got != tt.want) || tt.code != 0 && (e == nil || e.code != tt.code || e.next == "") {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
+	}
+}
+
+// Nothing comes through a pipe, and ctrl-C ends the command all the same.
+func TestPromptReadingEndsWithTheCommand(t *testing.T) {
+	in, silent := io.Pipe()
+	defer silent.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if _, err := newFactory(System{In: in}).prompt(ctx, nil, "-"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,8 @@ import (
 
 // prompt reads a prompt from the argument, from a file, or from standard input (an argument - or a pipe), whole and
 // unchanged. One above the protocol's bound is refused and never cut.
-func (f *factory) prompt(args []string, file string) (string, error) {
-	text, err := f.promptText(args, file)
+func (f *factory) prompt(ctx context.Context, args []string, file string) (string, error) {
+	text, err := f.promptText(ctx, args, file)
 	if err != nil {
 		return "", err
 	}
@@ -40,19 +41,14 @@ func sizeOf(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-func (f *factory) promptText(args []string, file string) (string, error) {
+func (f *factory) promptText(ctx context.Context, args []string, file string) (string, error) {
 	switch {
 	case file != "" && len(args) > 0:
 		return "", usage("give one of the two", "there is a prompt in the command line and one in --file")
 	case file == "-" || file == "" && len(args) == 1 && args[0] == "-":
-		return f.readPrompt(f.sys.In, "standard input")
+		return untilEnd(ctx, func() (string, error) { return readPrompt(f.sys.In, "standard input") })
 	case file != "":
-		in, err := os.Open(file)
-		if err != nil {
-			return "", usage("give the path of a file that you may read", "the prompt's file %s cannot be read: %s", file, cause(err))
-		}
-		defer in.Close()
-		return f.readPrompt(in, file)
+		return untilEnd(ctx, func() (string, error) { return readPromptFile(file) })
 	case len(args) == 1:
 		return args[0], nil
 	case len(args) > 1:
@@ -60,11 +56,38 @@ func (f *factory) promptText(args []string, file string) (string, error) {
 	case f.sys.In == nil || isTerminal(f.sys.In):
 		return "", usage(`give it: scv jobs start --agent codex "fix the failing test"   Or from a file: --file PATH`, "there is no prompt")
 	}
-	return f.readPrompt(f.sys.In, "standard input")
+	return untilEnd(ctx, func() (string, error) { return readPrompt(f.sys.In, "standard input") })
+}
+
+// untilEnd reads until ctx ends: neither the open of a pipe without a writer nor a read from one can be broken off, and
+// ctrl-C must end the command all the same. What goes on reading then ends with the process.
+func untilEnd(ctx context.Context, read func() (string, error)) (string, error) {
+	var text string
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		text, err = read()
+	}()
+	select {
+	case <-done:
+		return text, err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func readPromptFile(path string) (string, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return "", usage("give the path of a file that you may read", "the prompt's file %s cannot be read: %s", path, cause(err))
+	}
+	defer in.Close()
+	return readPrompt(in, path)
 }
 
 // readPrompt reads up to a little more than a prompt may have.
-func (f *factory) readPrompt(in io.Reader, name string) (string, error) {
+func readPrompt(in io.Reader, name string) (string, error) {
 	if in == nil {
 		return "", nil
 	}
