@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -52,16 +53,17 @@ func runQueueEdit(ctx context.Context, opts *queueEditOptions) error {
 	if err != nil {
 		return err
 	}
-	prompt := ""
+	change := func(prompt string) (st *wire.DaemonStatus, err error) {
+		return f.call(ctx, wire.JobEdit{Session: job.Session, Job: job.Job, Prompt: prompt, Revision: &job.Revision, Key: client.NewKey()})
+	}
+	var st *wire.DaemonStatus
 	if len(opts.args) == 0 && opts.file == "" && isTerminal(f.sys.In) {
-		prompt, err = opts.edited(ctx, r, job)
+		st, err = opts.edited(ctx, r, job, change)
+	} else if prompt, promptErr := f.prompt(ctx, opts.args, opts.file); promptErr != nil {
+		return promptErr
 	} else {
-		prompt, err = f.prompt(ctx, opts.args, opts.file)
+		st, err = change(prompt)
 	}
-	if err != nil {
-		return err
-	}
-	st, err := f.call(ctx, wire.JobEdit{Session: job.Session, Job: job.Job, Prompt: prompt, Revision: &job.Revision, Key: client.NewKey()})
 	if err != nil {
 		return err
 	}
@@ -72,30 +74,39 @@ func runQueueEdit(ctx context.Context, opts *queueEditOptions) error {
 	return nil
 }
 
-// edited lets the owner change the present text in an editor.
-func (o *queueEditOptions) edited(ctx context.Context, r *reading, job *wire.Job) (string, error) {
+// edited lets the owner change the present text in an editor. What was written there is kept when it cannot be taken,
+// as when the job began meanwhile.
+func (o *queueEditOptions) edited(ctx context.Context, r *reading, job *wire.Job, change func(string) (*wire.DaemonStatus, error)) (*wire.DaemonStatus, error) {
 	f := o.f
 	st, err := r.conn.Call(ctx, wire.JobPrompt{Session: job.Session, Job: job.Job})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if st.Prompt == nil || st.Prompt.Masked {
-		return "", &fault{code: exitRefused, message: "something in the prompt of " + string(job.Job) + " is masked, so its text cannot be edited", next: "give the whole new text: scv jobs queue edit " + string(job.Job) + " PROMPT"}
+		return nil, &fault{code: exitRefused, message: "something in the prompt of " + string(job.Job) + " is masked, so its text cannot be edited", next: "give the whole new text: scv jobs queue edit " + string(job.Job) + " PROMPT"}
 	}
 	job.Revision = st.Prompt.Revision
 	dir, err := os.MkdirTemp("", "scv")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, string(job.Job)+".md")
-	if err := os.WriteFile(path, []byte(st.Prompt.Text), 0o600); err != nil {
-		return "", err
+	text := st.Prompt.Text
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := f.openEditor(ctx, path, "EDITOR=nano scv jobs queue edit "+string(job.Job)); err != nil {
-		return "", err
+	err = f.openEditor(ctx, path, "EDITOR=nano scv jobs queue edit "+string(job.Job))
+	if err == nil {
+		var prompt string
+		if prompt, err = f.prompt(ctx, nil, path); err == nil {
+			st, err = change(prompt)
+		}
 	}
-	return f.prompt(ctx, nil, path)
+	if data, _ := os.ReadFile(path); err != nil && len(data) > 0 && string(data) != text {
+		f.say("the text that you wrote is kept in %s", path)
+		return nil, err
+	}
+	return st, errors.Join(err, os.RemoveAll(dir))
 }
 
 type queueMoveOptions struct {
