@@ -60,7 +60,7 @@ func newAgentsLogoutCmd(f *factory) *cobra.Command {
 func newAgentsStatusCmd(f *factory) *cobra.Command {
 	opts := &agentsAccountOptions{f: f}
 	cmd := newAgentsAccountCmd(f, &cobra.Command{
-		Use: "status NAME", Short: "Tell whether an agent is signed in, in which home, and what that shares with yours",
+		Use: "status NAME", Short: "Tell whether an agent is signed in, and in which home",
 		Long:    "Ask an agent's own command whether somebody is signed in. If so, what waits for a\nsign-in goes on: one job first, and the others once that one worked.",
 		Example: "  scv agents status codex\n  scv agents status codex --json=signed_in,home",
 	}, func(ctx context.Context, o *agentsAccountOptions) error {

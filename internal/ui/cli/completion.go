@@ -105,7 +105,7 @@ func (f *factory) completeOffered(choices func(wire.AgentOffer) []wire.AgentChoi
 }
 
 // glance asks a running daemon for the workbench, quickly or not at all.
-func (f *service) glance(ctx context.Context) (*wire.Snapshot, error) {
+func (f *factory) glance(ctx context.Context) (*wire.Snapshot, error) {
 	h, err := f.openHome()
 	if err != nil {
 		return nil, err

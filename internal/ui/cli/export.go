@@ -51,7 +51,7 @@ or without a daemon, and changes nothing.`,
 
 func runExport(ctx context.Context, opts *exportOptions) error {
 	f := opts.f
-	since, err := f.sinceTime(opts.since)
+	since, err := sinceTime(opts.since, f.now())
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func runExport(ctx context.Context, opts *exportOptions) error {
 			return ctx.Err()
 		}
 		done++
-		return f.exportJob(ctx, disk, to, job)
+		return opts.put(ctx, disk, to, job)
 	})
 	if err = errors.Join(err, to.close()); err != nil {
 		return err
@@ -143,10 +143,10 @@ func (t *tarChest) put(name string, at time.Time, data []byte) error {
 
 func (t *tarChest) close() error { return t.w.Close() }
 
-// exportJob writes one job's folder. The number of a job is one in its home, so it names the folder.
-func (f *screen) exportJob(ctx context.Context, disk *offline.Reader, to chest, job *offline.Record) error {
+// put writes one job's folder. The number of a job is one in its home, so it names the folder.
+func (o *exportOptions) put(ctx context.Context, disk *offline.Reader, to chest, job *offline.Record) error {
 	var log, page bytes.Buffer
-	f.exportHead(&page, job)
+	exportHead(&page, job)
 	var failed error
 	if job.Run != nil {
 		lines := &jsonFlag{text: allFields}

@@ -12,7 +12,7 @@ import (
 )
 
 // exportHead writes the beginning of a job's page in Markdown: what it is, its prompt, and what it left.
-func (f *screen) exportHead(b *bytes.Buffer, job *offline.Record) {
+func exportHead(b *bytes.Buffer, job *offline.Record) {
 	at := func(unix uint64) string { return time.Unix(int64(unix), 0).UTC().Format(time.RFC3339) }
 	fmt.Fprintf(b, "# %s: %s\n\n", job.Job.Job, plain.Line(job.Task))
 	fmt.Fprintf(b, "- state: %s, since %s\n- agent: %s\n- folder: %s\n- started: %s\n", job.State, at(job.UpdatedUnixSeconds), plain.Line(job.Agent), plain.Line(job.Cwd), at(job.CreatedUnixSeconds))

@@ -86,7 +86,7 @@ func runJobShow(ctx context.Context, opts *jobShowOptions) error {
 	if opts.json.on() {
 		return opts.json.print(f.sys.Out, page)
 	}
-	return f.printPairs(f.pageLines(page))
+	return f.printPairs(page.lines(f.screen))
 }
 
 // page gathers what is known of a job. The prompt stands in the ledger alone, which can be read beside a daemon.
@@ -162,8 +162,8 @@ func (p *jobPage) next() []string {
 	return out
 }
 
-// pageLines is the page as names with their values.
-func (f *screen) pageLines(p *jobPage) [][2]string {
+// lines is the page as names with their values.
+func (p *jobPage) lines(f *screen) [][2]string {
 	lines := [][2]string{
 		{"job", p.name + "  " + string(p.Ref())},
 		{"state", p.State.String() + ", since " + f.since(p.Since)},
@@ -186,7 +186,7 @@ func (f *screen) pageLines(p *jobPage) [][2]string {
 	add("thread", p.thread())
 	add("used", used(p.Usage))
 	for i := range p.Runs {
-		add("run", f.runLine(&p.Runs[i]))
+		add("run", runLine(f, &p.Runs[i]))
 	}
 	for _, a := range p.Approvals {
 		add("asks", string(a.ID)+"  "+a.Risk+"  "+a.Summary)
@@ -233,7 +233,7 @@ func (p *jobPage) thread() string {
 	return strings.Join(parts, "  ")
 }
 
-func (f *screen) runLine(run *wire.Run) string {
+func runLine(f *screen, run *wire.Run) string {
 	life := "ended"
 	if run.Live {
 		life = "live"

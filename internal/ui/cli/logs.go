@@ -73,29 +73,29 @@ func runLogs(ctx context.Context, opts *logsOptions) error {
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	lines := bytes.SplitAfter(whole, []byte{'\n'})
 	lines = lines[:len(lines)-1] // behind the last line feed
-	if err := f.writeLog(bytes.Join(lines[max(0, len(lines)-opts.tail):], nil)); err != nil || !opts.follow {
+	if err := opts.write(bytes.Join(lines[max(0, len(lines)-opts.tail):], nil)); err != nil || !opts.follow {
 		return err
 	}
-	return f.followDaemonLog(ctx, h, was, int64(len(whole)))
+	return opts.goOn(ctx, h, was, int64(len(whole)))
 }
 
-// writeLog writes whole lines.
-func (f *screen) writeLog(data []byte) error {
+// write prints whole lines.
+func (o *logsOptions) write(data []byte) error {
 	for line := range bytes.Lines(data) {
-		if _, err := fmt.Fprintln(f.sys.Out, plain.Line(f.logText(string(bytes.TrimRight(line, "\n"))))); err != nil {
+		if _, err := fmt.Fprintln(o.f.sys.Out, plain.Line(o.f.logText(string(bytes.TrimRight(line, "\n"))))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// followDaemonLog prints what comes behind a position of the file it was; nil when there was none yet. A log that is put aside at its bound is read to its end, then the
+// goOn prints what comes behind a position of the file it was; nil when there was none yet. A log that is put aside at its bound is read to its end, then the
 // one in its place from the start.
-func (f *screen) followDaemonLog(ctx context.Context, h *home.Home, was os.FileInfo, at int64) error {
+func (o *logsOptions) goOn(ctx context.Context, h *home.Home, was os.FileInfo, at int64) error {
 	for {
 		info, err := h.Root().Stat(daemonLog)
 		if err == nil && was != nil && !os.SameFile(was, info) {
-			if err := f.writeLog(readFrom(h, daemonLog+".1", at)); err != nil {
+			if err := o.write(readFrom(h, daemonLog+".1", at)); err != nil {
 				return err
 			}
 			at = 0
@@ -105,13 +105,13 @@ func (f *screen) followDaemonLog(ctx context.Context, h *home.Home, was os.FileI
 			data := readFrom(h, daemonLog, at)
 			data = data[:bytes.LastIndexByte(data, '\n')+1]
 			at += int64(len(data))
-			if err := f.writeLog(data); err != nil {
+			if err := o.write(data); err != nil {
 				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			f.say("the daemon goes on. Stop it: scv stop")
+			o.f.say("the daemon goes on. Stop it: scv stop")
 			return status(exitInterrupted)
 		case <-time.After(logPause):
 		}

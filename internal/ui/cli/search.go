@@ -68,7 +68,7 @@ func runSearch(ctx context.Context, opts *searchOptions) error {
 		return usage("leave the flag out, or give a number above 0; --all for all jobs", "--limit, --places and --context are numbers of lines and jobs")
 	}
 	var err error
-	if q.Since, err = f.sinceTime(opts.since); err != nil {
+	if q.Since, err = sinceTime(opts.since, f.now()); err != nil {
 		return err
 	}
 	if opts.all {
@@ -161,17 +161,17 @@ func addSince(flags *pflag.FlagSet, text *string) {
 }
 
 // sinceTime reads --since: an age, a day or a moment. Empty is the beginning.
-func (f *screen) sinceTime(text string) (time.Time, error) {
+func sinceTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return f.now().Add(-time.Duration(n) * 24 * time.Hour), nil
+			return now.Add(-time.Duration(n) * 24 * time.Hour), nil
 		}
 	}
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return f.now().Add(-d), nil
+		return now.Add(-d), nil
 	}
 	if at, err := time.ParseInLocation("2006-01-02", text, time.Local); err == nil {
 		return at, nil

@@ -50,7 +50,7 @@ func runUninstall(ctx context.Context, opts *uninstallOptions) error {
 	if err != nil {
 		return err
 	}
-	live, jobs, err := f.whatIsThere(ctx)
+	live, jobs, err := opts.whatIsThere(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,19 +66,19 @@ func runUninstall(ctx context.Context, opts *uninstallOptions) error {
 		}
 		return &fault{code: exitRefused, message: what + "; nothing was done", next: next}
 	}
-	if err := f.endAll(ctx, h, live); err != nil {
+	if err := opts.endAll(ctx, h, live); err != nil {
 		return err
 	}
 	if opts.keep {
 		f.say("the daemon is stopped; %s stays. The program stays too: %s", where, home.Pretty(f.sys.Exe))
 		return nil
 	}
-	left, err := f.removeHome(h)
+	left, err := opts.removeHome(h)
 	if err != nil {
 		return err
 	}
 	if len(left) > 0 {
-		f.say("what is SCV's in %s is removed; there stays what is not: %s", where, strings.Join(left, " "))
+		f.say("what is SCV's in %s is removed; there stays what may be yours: %s", where, strings.Join(left, " "))
 	} else {
 		f.say("%s is removed", where)
 	}
@@ -91,15 +91,15 @@ func runUninstall(ctx context.Context, opts *uninstallOptions) error {
 func homeEntries() []string { return []string{"state", "runs", "private", "agents", "config.toml"} }
 
 // removeHome removes what SCV made, and the home when nothing else is in it; it returns what is left.
-func (f *service) removeHome(h *home.Home) (left []string, err error) {
+func (o *uninstallOptions) removeHome(h *home.Home) (left []string, err error) {
 	for _, name := range homeEntries() {
 		if err := h.Root().RemoveAll(name); err != nil {
 			return nil, fmt.Errorf("remove the home: %w", err)
 		}
 	}
 	path := h.Path()
-	f.opened.Close()
-	f.opened = nil
+	o.f.opened.Close()
+	o.f.opened = nil
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, fmt.Errorf("look at what is left of the home: %w", err)
@@ -120,8 +120,8 @@ func (f *service) removeHome(h *home.Home) (left []string, err error) {
 }
 
 // whatIsThere counts live runs and all jobs. No daemon is started for it.
-func (f *factory) whatIsThere(ctx context.Context) (live, jobs int, err error) {
-	r, view, err := f.view(ctx)
+func (o *uninstallOptions) whatIsThere(ctx context.Context) (live, jobs int, err error) {
+	r, view, err := o.f.view(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -136,7 +136,8 @@ func (f *factory) whatIsThere(ctx context.Context) (live, jobs int, err error) {
 }
 
 // endAll ends the daemon and every run, also those that go on without a daemon: only a daemon finds them.
-func (f *service) endAll(ctx context.Context, h *home.Home, live int) error {
+func (o *uninstallOptions) endAll(ctx context.Context, h *home.Home, live int) error {
+	f := o.f
 	_, err := f.stopDaemon(ctx, h, true)
 	if !errors.Is(err, client.ErrNoDaemon) {
 		return err

@@ -61,7 +61,7 @@ func runUsage(ctx context.Context, opts *usageOptions) error {
 	if err := oneOf("sum by", "--by", opts.by, usageKeys()); err != nil {
 		return err
 	}
-	since, err := f.sinceTime(opts.since)
+	since, err := sinceTime(opts.since, f.now())
 	if err != nil {
 		return err
 	}
