@@ -2,14 +2,11 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,8 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"scv/internal/client"
-	"scv/internal/home/config"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
@@ -149,92 +144,6 @@ func TestEveryFlagHasADescription(t *testing.T) {
 			}
 		})
 	})
-}
-
-// TestCatalogue_E24_EveryErrorHasANextStep puts every kind of error through the one mapping.
-func TestCatalogue_E24_EveryErrorHasANextStep(t *testing.T) {
-	refuse := func(reason wire.Reason) error { return wire.Refuse(reason, "", "it was refused") }
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, tt := range []struct {
-		err  error
-		code int
-	}{
-		{errors.New("something odd"), 1},
-		{fmt.Errorf("open: %w", os.ErrPermission), 1},
-		{fmt.Errorf("write: %w", syscall.ENOSPC), 1},
-		{fmt.Errorf("write: %w", syscall.EDQUOT), 1},
-		{fmt.Errorf("open: %w", syscall.EROFS), 1},
-		{usage("do this", "wrong"), 2},
-		{refuse(wire.ReasonInvalid), 2},
-		{refuse(wire.ReasonTooLarge), 2},
-		{refuse(wire.ReasonNotFound), 3},
-		{refuse(wire.ReasonSignIn), 4},
-		{client.ErrNoDaemon, 5},
-		{fmt.Errorf("x: %w", client.ErrSilent), 5},
-		{client.ErrBroken, 5},
-		{context.DeadlineExceeded, 5},
-		{io.ErrUnexpectedEOF, 5},
-		{refuse(wire.ReasonRefused), 6},
-		{&fault{code: exitWaiting, message: "it waits", next: "answer it"}, 7},
-		{&wire.Error{Code: wire.CodeUnsupported, Message: "no"}, 6},
-		{refuse(wire.ReasonBusy), 8},
-		{refuse(wire.ReasonConflict), 8},
-		{refuse(wire.ReasonNotSteerable), 8},
-		{refuse(wire.ReasonExpired), 8},
-		{refuse(wire.ReasonFull), 8},
-		{refuse(wire.ReasonUnavailable), 1},
-		{refuse(wire.ReasonInternal), 1},
-		{&wire.Error{Code: wire.CodeWorkbenchError, Message: "an upstream refusal"}, 1},
-		{&config.Problem{File: "config.toml", Line: 3, Message: "wrong", Fix: "right"}, 1},
-		{fmt.Errorf("x: %w", context.Canceled), 130},
-		{noJob("job-7"), 3},
-		{errors.New("accepts 1 arg(s), received 2"), 2},
-	} {
-		ctx := t.Context()
-		if tt.code == 130 {
-			ctx = cancelled
-		}
-		var errs bytes.Buffer
-		f := newFactory(System{Err: &errs, Now: time.Now})
-		code := f.exit(ctx, &cobra.Command{Use: "scv"}, tt.err)
-		_, next, found := strings.Cut(strings.TrimSpace(errs.String()), "Next: ")
-		if code != tt.code || !found || next == "" || !strings.HasPrefix(errs.String(), "scv: ") {
-			t.Errorf("%v: code %d, want %d; said %q", tt.err, code, tt.code, errs.String())
-		}
-	}
-}
-
-func TestU11_AClosedPipeEndsQuietly(t *testing.T) {
-	var errs bytes.Buffer
-	f := newFactory(System{Err: &errs, Now: time.Now})
-	if code := f.exit(t.Context(), nil, fmt.Errorf("write: %w", syscall.EPIPE)); code != 0 || errs.Len() > 0 {
-		t.Errorf("code %d, said %q", code, errs.String())
-	}
-}
-
-func TestB23_OneMappingOfOutcomes(t *testing.T) {
-	auth, agent := wire.ClassAuth, wire.ClassAgent
-	for s := range wire.AgentState(wire.AgentStates) {
-		want := exitFailed
-		if s == wire.StateCompleted {
-			want = exitOK
-		}
-		if got := outcome(s, nil); got != want {
-			t.Errorf("%s gives %d", s, got)
-		}
-	}
-	if outcome(wire.StateFailed, &auth) != exitSignIn || outcome(wire.StateFailed, &agent) != exitFailed || outcome(wire.StateCompleted, &auth) != exitOK {
-		t.Error("classes")
-	}
-	for _, tt := range []struct {
-		codes []int
-		want  int
-	}{{nil, 0}, {[]int{0, 0}, 0}, {[]int{0, 1, 0}, 1}, {[]int{4, 0}, 4}, {[]int{4, 1}, 1}, {[]int{1, 4}, 1}} {
-		if got := worst(tt.codes...); got != tt.want {
-			t.Errorf("worst%v = %d, want %d", tt.codes, got, tt.want)
-		}
-	}
 }
 
 func TestFindJob(t *testing.T) {
