@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"scv/internal/daemon/ground"
 	"scv/internal/daemon/server"
 	"scv/internal/run"
 	"scv/internal/run/runlog"
@@ -46,7 +47,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	if err != nil {
 		return nil, err
 	}
-	plans := plansOf(loaded)
+	plans := ground.Plans(loaded)
 	kinds := newKinds(opt)
 	if err := kinds.makeHomes(); err != nil {
 		log.Error("agents cannot use their private homes", "error", err)
@@ -55,8 +56,10 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	mask := func() *redact.Masker { return masker }
 	notify := runlog.NewNotifier()
 	port := &hubPort{}
+	site := ground.New(ground.Config{
+		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: room(opt.Config), Hub: port.hub.Load, Log: log, Now: opt.Now,
+	})
 	var abandoned atomic.Bool
-	site := newGround(opt, port.hub.Load, log)
 	launcher := run.New(ctx, run.Config{
 		Home: opt.Home, Hub: port, Saved: port.saved, Ground: site, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
 		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,

@@ -15,6 +15,7 @@ import (
 	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/home/offer"
+	"scv/internal/repo"
 	"scv/internal/safe/redact"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
@@ -182,6 +183,11 @@ func limits(c *config.Config, inside string) hub.Limits {
 		Running: c.Limits.Running, Unfinished: c.Limits.Unfinished, MemoryFloor: uint64(max(c.Limits.MemoryFloorMB, 0)) << 20,
 		Idle: time.Duration(c.Limits.IdleMinutes) * time.Minute, FinishedListed: wire.MaxFinishedJobs, EndedListed: wire.MaxEndedRuns,
 	}
+}
+
+// room is what worktrees may take.
+func room(c *config.Config) repo.Room {
+	return repo.Room{Floor: uint64(max(c.Worktrees.FloorMB, 0)) << 20, Most: uint64(max(c.Worktrees.MaxMB, 0)) << 20}
 }
 
 // problems are what is wrong and does not keep the daemon from serving: sentences of its own, then the configuration's

@@ -17,6 +17,7 @@ import (
 	"scv/internal/home"
 	"scv/internal/repo"
 	"scv/internal/repo/work"
+	"scv/internal/run/proc"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
 	"scv/internal/workbench/row"
@@ -24,23 +25,43 @@ import (
 
 // Config is what a Ground is made of; all fields are required.
 type Config struct {
-	Home  *home.Home
-	Trees *repo.Trees
-	Work  *work.Bench
-	Room  repo.Room
-	Hub   func() *hub.Hub
-	Log   *slog.Logger
-	Now   func() time.Time
+	Home    *home.Home
+	Environ []string                // of this process; git gets a few of it
+	Random  func(digits int) string // lower-case hex
+	Room    repo.Room
+	Hub     func() *hub.Hub
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // A Ground serves runs and the server. All its methods may be called from any goroutine.
 type Ground struct {
 	Config
-	cast cast
+	Trees *repo.Trees
+	Work  *work.Bench
+	cast  cast
 }
 
-// New returns the ground of a home. It touches nothing.
-func New(c Config) *Ground { return &Ground{Config: c, cast: cast{works: map[string]*looked{}}} }
+// New returns the ground of a home. It touches nothing. Without the id of the machine's boot, locks of an earlier start
+// of the machine stay.
+func New(c Config) *Ground {
+	boot, err := proc.BootID()
+	if err != nil {
+		c.Log.Warn("the machine's boot id cannot be read", "error", err)
+	}
+	trees := repo.New(repo.Options{Home: c.Home, Environ: c.Environ, Random: c.Random, Now: c.Now, Boot: boot})
+	return &Ground{Config: c, Trees: trees, Work: work.New(trees), cast: cast{works: map[string]*looked{}}}
+}
+
+// Plans are the worktrees that the ledger knows of.
+func Plans(l row.Loaded) (plans []string) {
+	for i := range l.Conversations {
+		if p := l.Conversations[i].Plan; p != "" {
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
 
 // Plan decides about the worktree of a job that is asked for, and makes nothing. Refusals are *wire.Error.
 func (g *Ground) Plan(ctx context.Context, w repo.Wish) (*row.Tree, error) {

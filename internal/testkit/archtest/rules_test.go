@@ -87,7 +87,7 @@ func outerRooms() []room {
 		},
 		{
 			"internal/daemon/ground",
-			[]string{"internal/wire", "internal/safe/...", "internal/home", "internal/repo", "internal/repo/work", "internal/run/runlog", "internal/workbench/hub", "internal/workbench/row"},
+			[]string{"internal/wire", "internal/safe/...", "internal/home", "internal/repo", "internal/repo/work", "internal/run/proc", "internal/run/runlog", "internal/workbench/hub", "internal/workbench/row"},
 			[]string{"net", "net/http", "database/sql"},
 			"the repositories of runs, between the hub and git",
 		},
