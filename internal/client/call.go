@@ -110,7 +110,7 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureQueue
 	case wire.WorkbenchRetry, wire.WorkbenchFork:
 		need = wire.FeatureFollow
-	case wire.WorktreePrune:
+	case wire.WorktreePrune, wire.WorktreeTrust:
 		need = wire.FeatureWorktree
 	case wire.JobDiff, wire.JobCommit, wire.JobApply:
 		need = wire.FeatureDiff

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"scv/internal/agent"
 	"scv/internal/daemon/ground"
 	"scv/internal/daemon/server"
 	"scv/internal/run"
@@ -57,7 +58,8 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	notify := runlog.NewNotifier()
 	port := &hubPort{}
 	site := ground.New(ground.Config{
-		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: room(opt.Config), Hub: port.hub.Load, Log: log, Now: opt.Now,
+		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: room(opt.Config),
+		Variables: func() []string { return agent.Environment(opt.Environ, agent.Kind{}, agent.Launch{}, nil) }, Hub: port.hub.Load, Log: log, Now: opt.Now,
 	})
 	var abandoned atomic.Bool
 	launcher := run.New(ctx, run.Config{

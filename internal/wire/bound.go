@@ -127,7 +127,8 @@ const (
 	FeatureHolds = "holds"
 	// FeatureTail: tail of run_log.
 	FeatureTail = "tail"
-	// FeatureWorktree: worktrees with base, branch and with_changes, and the action worktree_prune.
+	// FeatureWorktree: worktrees with base, branch and with_changes, and the actions worktree_prune and
+	// worktree_trust.
 	FeatureWorktree = "worktree"
 	// FeatureDiff: the actions job_diff, job_commit and job_apply.
 	FeatureDiff = "diff"

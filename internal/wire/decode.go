@@ -151,7 +151,7 @@ var (
 			WorkbenchApprove{}, WorkbenchResume{}, WorkbenchDismiss{}, WorktreeRemove{}, AttachCommand{}, AttachIO{},
 			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, Why{}, DaemonStop{},
 			JobsPage{}, DaemonRestart{}, JobPrompt{}, JobEdit{}, JobMove{}, ConversationPause{}, ConversationResume{}, AgentResume{},
-			WorkbenchRetry{}, WorkbenchFork{}, WorktreePrune{}, JobDiff{}, JobCommit{}, JobApply{}, ForecastCommand{})
+			WorkbenchRetry{}, WorkbenchFork{}, WorktreePrune{}, WorktreeTrust{}, JobDiff{}, JobCommit{}, JobApply{}, ForecastCommand{})
 	})
 )
 

@@ -33,6 +33,8 @@ type DaemonStatus struct {
 	Prompt *PromptText `json:"prompt,omitzero" need:"O"`
 	// Prune answers the action worktree_prune (ours).
 	Prune *List[PruneEntry] `json:"prune,omitzero" need:"O"`
+	// Setup answers the action worktree_trust (ours).
+	Setup *SetupScript `json:"setup,omitzero" need:"O"`
 	// Diff answers the action job_diff (ours).
 	Diff *DiffPage `json:"diff,omitzero" need:"O"`
 	// Forecast answers the action forecast (ours).

@@ -5,6 +5,20 @@ type WorktreePrune struct {
 	Apply bool `json:"apply,omitzero" need:"K"`
 }
 
+// WorktreeTrust tells the set-up script of a workspace, and with its digest lets it run in new worktrees (ours).
+type WorktreeTrust struct {
+	Workspace string  `json:"workspace"`
+	Digest    *string `json:"digest,omitzero" need:"O"` // SetupScript.Digest of what was shown; it must match
+}
+
+// SetupScript is what runs once in each new worktree of a repository, while its owner trusts it (ours).
+type SetupScript struct {
+	Path    string `json:"path"`
+	Text    string `json:"text"`
+	Digest  string `json:"digest"` // SHA-256 of its bytes
+	Trusted bool   `json:"trusted"`
+}
+
 // DiffHow is how a difference is told; open.
 type DiffHow string
 
@@ -122,6 +136,9 @@ type PruneEntry struct {
 
 // Action returns worktree_prune.
 func (WorktreePrune) Action() string { return "worktree_prune" }
+
+// Action returns worktree_trust.
+func (WorktreeTrust) Action() string { return "worktree_trust" }
 
 // Action returns job_diff.
 func (JobDiff) Action() string { return "job_diff" }

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"scv/internal/home"
@@ -28,10 +29,12 @@ type Config struct {
 	Home    *home.Home
 	Environ []string                // of this process; git gets a few of it
 	Random  func(digits int) string // lower-case hex
-	Room    repo.Room
-	Hub     func() *hub.Hub
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Variables are what an agent of this process inherits, without any credential; a set-up script gets them.
+	Variables func() []string
+	Room      repo.Room
+	Hub       func() *hub.Hub
+	Log       *slog.Logger
+	Now       func() time.Time
 }
 
 // A Ground serves runs and the server. All its methods may be called from any goroutine.
@@ -40,6 +43,7 @@ type Ground struct {
 	Trees *repo.Trees
 	Work  *work.Bench
 	cast  cast
+	trust sync.Mutex // of the file that says which set-up scripts are trusted
 }
 
 // New returns the ground of a home. It touches nothing. Without the id of the machine's boot, locks of an earlier start
@@ -104,10 +108,17 @@ func (g *Ground) Prepare(ctx context.Context, o row.Order) ([]string, error) {
 	if err == nil && made.Cwd != c.Cwd {
 		err = wire.Refuse(wire.ReasonRefused, "start it in the top directory of the repository", "the worktree has no directory %s.", c.Cwd)
 	}
+	notes := made.Notes
+	if err == nil {
+		var left string
+		if left, err = g.setUp(ctx, o, in); left != "" {
+			notes = append(notes, left)
+		}
+	}
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Reason == wire.ReasonNotFound { // which would mean the agent's program
 		err = wire.Refuse(wire.ReasonRefused, e.Hint, "%s", e.Message)
 	}
-	return made.Notes, err
+	return notes, err
 }
 
 // Leave lets go of a worktree, so that its owner's git may move it.

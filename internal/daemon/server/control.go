@@ -114,7 +114,7 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return r.jobsPage(cmd)
 	case wire.Why:
 		return r.why(cmd)
-	case wire.WorktreesCommand, wire.WorktreeRemove, wire.WorktreePrune, wire.JobDiff, wire.JobCommit, wire.JobApply, wire.ForecastCommand:
+	case wire.WorktreesCommand, wire.WorktreeRemove, wire.WorktreePrune, wire.WorktreeTrust, wire.JobDiff, wire.JobCommit, wire.JobApply, wire.ForecastCommand:
 		return groundkeeper{r}.do(cmd)
 	case wire.DaemonRestart:
 		return handing{r}.daemonRestart(cmd)

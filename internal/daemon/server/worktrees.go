@@ -20,6 +20,9 @@ type Ground interface {
 	Forecast(ctx context.Context) (wire.Forecast, error)
 	// Facts waits for what is known of a job that has ended, for a moment.
 	Facts(ctx context.Context, job row.Job) *wire.JobFacts
+	// Setup reads the set-up script of a workspace, and Trust lets a content run. Refusals are *wire.Error.
+	Setup(dir string) (wire.SetupScript, error)
+	Trust(digest string) error
 }
 
 // A groundkeeper answers what is asked about worktrees and the work in them.
@@ -40,6 +43,8 @@ func (r groundkeeper) do(cmd wire.Command) (answer, error) {
 		return r.worktreeRemove(cmd)
 	case wire.WorktreePrune:
 		return r.worktreePrune(cmd)
+	case wire.WorktreeTrust:
+		return r.worktreeTrust(cmd)
 	case wire.JobDiff:
 		return r.jobDiff(cmd)
 	case wire.JobCommit:
@@ -140,6 +145,34 @@ func (r groundkeeper) worktreePrune(cmd wire.WorktreePrune) (answer, error) {
 	}
 	st := r.light()
 	st.Prune = &all
+	return answer{status: st}, nil
+}
+
+// worktreeTrust tells a set-up script, or takes its owner's word that what was shown may run.
+func (r groundkeeper) worktreeTrust(cmd wire.WorktreeTrust) (answer, error) {
+	dir, err := directory("workspace", cmd.Workspace)
+	if err != nil {
+		return answer{}, err
+	}
+	script, err := r.Ground.Setup(dir)
+	if err != nil {
+		return answer{}, err
+	}
+	if cmd.Digest != nil {
+		if err := r.ownerOnly("trust a set-up script"); err != nil {
+			return answer{}, err
+		}
+		if *cmd.Digest != script.Digest {
+			return answer{}, wire.Refuse(wire.ReasonConflict, "look at it again: scv agents worktrees trust", "the set-up script is not what was shown. Nothing is trusted.")
+		}
+		if err := r.Ground.Trust(script.Digest); err != nil {
+			return answer{}, err
+		}
+		script.Trusted = true
+	}
+	script.Text = r.Mask().Text(script.Text)
+	st := r.light()
+	st.Setup = &script
 	return answer{status: st}, nil
 }
 
