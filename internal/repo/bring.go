@@ -50,7 +50,35 @@ func (t *Trees) bring(ctx context.Context, r *record) ([]string, error) {
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("not all files named by %s were copied: %s", includeName, plain.Line(err.Error())))
 	}
+	if empty := t.git.modules(ctx, *r, to); len(empty) > 0 {
+		notes = append(notes, fmt.Sprintf("%d submodules are empty in it, such as %s. To fill them: git -C %s submodule update --init --recursive",
+			len(empty), show(empty[0]), pretty(r.Path)))
+	}
 	return notes, refused("the worktree was not finished", ctx.Err())
+}
+
+// modules are the paths of the submodules of a fresh worktree, none of which is filled: that would run what a repository
+// names, and need the network. What cannot be read is told as one.
+func (g *helper) modules(ctx context.Context, r record, to *os.Root) []string {
+	const file = ".gitmodules"
+	info, err := to.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	out, err := g.Run(ctx, git.Call{At: r.at(), Output: 1 << 20, Args: []string{"config", "--file", filepath.Join(r.Path, file), "-z", "--get-regexp", `^submodule\..*\.path$`}})
+	if git.Exited(err, 1) {
+		return nil
+	}
+	if err != nil {
+		return []string{file}
+	}
+	var paths []string
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, path, ok := strings.Cut(entry, "\n"); ok {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // carry copies each changed, staged or untracked file byte for byte, and removes what the checkout has removed. No

@@ -263,7 +263,10 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 	l.write(l.top+"/lib/lib.c", "int y;\n")
 	w := l.wish()
 	w.WithChanges = true
-	in, _ := l.made(w)
+	in, made := l.made(w)
+	if len(made.Notes) != 1 || !strings.Contains(made.Notes[0], `1 submodules are empty in it, such as "lib"`) {
+		t.Errorf("what is said of submodules: %q", made.Notes)
+	}
 	_, err := l.List(t.Context())
 	l.must(err)
 	if ran := l.traces(); len(ran) > 0 {
