@@ -14,6 +14,7 @@ import (
 
 	"scv/internal/agent"
 	"scv/internal/daemon/ground"
+	"scv/internal/daemon/machine"
 	"scv/internal/daemon/server"
 	"scv/internal/run"
 	"scv/internal/run/runlog"
@@ -82,25 +83,38 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 			Trees: site.Trees, Work: site.Work, Ground: site,
 		},
 	}
+	b.attend(ctx, opt, log, background{
+		site: site, plans: plans, over: endedRuns(loaded), ended: ended,
+	})
+	return b, nil
+}
+
+// background is what goes on beside the requests.
+type background struct {
+	site  *ground.Ground
+	plans []string
+	over  []wire.RunHandle
+	ended <-chan struct{}
+}
+
+func (b *bench) attend(ctx context.Context, opt Options, log *slog.Logger, w background) {
 	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.
 	hubCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	b.cancel = cancel
 	b.wg.Go(func() {
 		defer close(b.broke)
-		b.failure = h.Run(hubCtx)
+		b.failure = b.hub.Run(hubCtx)
 	})
-	b.wg.Go(func() { tellMemory(hubCtx, h) })
+	b.wg.Go(func() { tellMemory(hubCtx, b.hub) })
 	b.wg.Go(func() {
-		site.Settle(hubCtx, plans)
-		site.Run(hubCtx)
+		w.site.Settle(hubCtx, w.plans)
+		w.site.Run(hubCtx)
 	})
-	over := endedRuns(loaded)
-	b.wg.Go(func() { launcher.Tidy(over) })
+	b.wg.Go(func() { b.launcher.Tidy(w.over) })
 	keep := retainer{
-		home: opt.Home, store: store, hub: h, log: log, now: opt.Now, keep: time.Duration(opt.Config.Retention.Days) * 24 * time.Hour,
+		home: opt.Home, store: b.store, hub: b.hub, log: log, now: opt.Now, keep: time.Duration(opt.Config.Retention.Days) * 24 * time.Hour,
 	}
-	b.wg.Go(func() { keep.run(hubCtx, ended) })
-	return b, nil
+	b.wg.Go(func() { keep.run(hubCtx, w.ended) })
 }
 
 // endedRuns are the runs that were over when the ledger was last written.
@@ -158,7 +172,7 @@ func tellMemory(ctx context.Context, h *hub.Hub) {
 		case <-ctx.Done():
 			return
 		case <-h.WantsMemory():
-			if free, ok := freeMemory(); ok {
+			if free, ok := machine.FreeMemory(); ok {
 				h.Memory(free)
 			}
 		}

@@ -96,7 +96,7 @@ func (r retainer) pass(ctx context.Context) (n int, err error) {
 		}
 		l.Runs = runs
 		if len(l.Jobs) > 0 {
-			if !r.hub.Retire(ids(l.Jobs), l.Runs) {
+			if !r.hub.Jobs().Retire(ids(l.Jobs), l.Runs) {
 				return n, nil // the next look finds them
 			}
 			if err := ledger.Retire(ctx, r.store, l); err != nil {

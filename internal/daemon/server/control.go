@@ -88,16 +88,10 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return asker{r}.do(cmd)
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
-	case wire.JobPrompt:
-		return queuer{r}.jobPrompt(cmd)
+	case wire.JobPrompt, wire.JobMove, wire.ConversationPause, wire.ConversationResume:
+		return queuer{r}.do(cmd)
 	case wire.JobEdit:
 		return intake{r}.jobEdit(cmd)
-	case wire.JobMove:
-		return queuer{r}.jobMove(cmd)
-	case wire.ConversationPause:
-		return queuer{r}.conversationPause(cmd)
-	case wire.ConversationResume:
-		return queuer{r}.conversationResume(cmd)
 	case wire.AgentResume:
 		return r.agentResume(cmd)
 	case wire.WorkbenchResume:
@@ -108,12 +102,8 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return follower{r}.workbenchFork(cmd)
 	case wire.RunLogCommand:
 		return logReader{r}.runLog(cmd)
-	case wire.JobResultCommand:
-		return r.jobResult(cmd)
-	case wire.JobsPage:
-		return r.jobsPage(cmd)
-	case wire.Why:
-		return r.why(cmd)
+	case wire.JobResultCommand, wire.JobsPage, wire.Why:
+		return archivist{r}.do(cmd)
 	case wire.WorktreesCommand, wire.WorktreeRemove, wire.WorktreePrune, wire.WorktreeTrust, wire.JobDiff, wire.JobCommit, wire.JobApply, wire.ForecastCommand:
 		return groundkeeper{r}.do(cmd)
 	case wire.DaemonRestart:

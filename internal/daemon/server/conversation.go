@@ -5,6 +5,20 @@ import "scv/internal/wire"
 // A queuer looks at what waits and changes it.
 type queuer struct{ *request }
 
+func (r queuer) do(cmd wire.Command) (answer, error) {
+	switch cmd := cmd.(type) {
+	case wire.JobPrompt:
+		return r.jobPrompt(cmd)
+	case wire.JobMove:
+		return r.jobMove(cmd)
+	case wire.ConversationPause:
+		return r.conversationPause(cmd)
+	case wire.ConversationResume:
+		return r.conversationResume(cmd)
+	}
+	return answer{}, notOffered(cmd)
+}
+
 // conversationPause holds what waits in a conversation.
 func (r queuer) conversationPause(cmd wire.ConversationPause) (answer, error) {
 	if err := conversationName(cmd.Session, cmd.Conversation); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // jobResult tells where a job stands and what it said: the first 4 KiB as upstream does, and the rest in pages.
-func (r *request) jobResult(cmd wire.JobResultCommand) (answer, error) {
+func (r archivist) jobResult(cmd wire.JobResultCommand) (answer, error) {
 	job, err := r.job(cmd.Session, cmd.Job)
 	if err != nil {
 		return answer{}, err
@@ -29,7 +29,7 @@ func (r *request) jobResult(cmd wire.JobResultCommand) (answer, error) {
 
 // result is what a finished job left. State and reply become visible in one step: the hub has both until the ledger
 // has both.
-func (r *request) result(job row.Job) (row.Result, error) {
+func (r archivist) result(job row.Job) (row.Result, error) {
 	if !job.State.Final() {
 		return row.Result{}, nil
 	}

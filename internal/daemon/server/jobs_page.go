@@ -14,7 +14,7 @@ const (
 
 // jobsPage lists jobs from the ledger, newest first, from where a page before ended. Jobs of the hub that changed since
 // their last commit are given as the hub has them.
-func (r *request) jobsPage(cmd wire.JobsPage) (answer, error) {
+func (r archivist) jobsPage(cmd wire.JobsPage) (answer, error) {
 	before := uint64(0)
 	if cmd.After != nil {
 		n, err := strconv.ParseUint(*cmd.After, 10, 64)

@@ -38,3 +38,18 @@ func (r *request) job(session wire.SessionID, id wire.JobID) (row.Job, error) {
 	}
 	return job, nil
 }
+
+// archivist answers from what is recorded of jobs.
+type archivist struct{ *request }
+
+func (r archivist) do(cmd wire.Command) (answer, error) {
+	switch cmd := cmd.(type) {
+	case wire.JobResultCommand:
+		return r.jobResult(cmd)
+	case wire.JobsPage:
+		return r.jobsPage(cmd)
+	case wire.Why:
+		return r.why(cmd)
+	}
+	return answer{}, notOffered(cmd)
+}

@@ -3,7 +3,7 @@ package server
 import "scv/internal/wire"
 
 // why lists what the state of a job rests on, oldest first.
-func (r *request) why(cmd wire.Why) (answer, error) {
+func (r archivist) why(cmd wire.Why) (answer, error) {
 	job, err := r.job(cmd.Session, cmd.Job)
 	if err != nil {
 		return answer{}, err

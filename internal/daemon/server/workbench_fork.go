@@ -72,7 +72,7 @@ func (r follower) summary(job row.Job) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		result, err := r.result(j)
+		result, err := archivist{r.request}.result(j)
 		if err != nil {
 			return "", err
 		}

@@ -91,6 +91,7 @@ func outerRooms() []room {
 			[]string{"net", "net/http", "database/sql"},
 			"the repositories of runs, between the hub and git",
 		},
+		{"internal/daemon/machine", nil, []string{"net", "net/http", "os/exec"}, "what the system has left is read from it"},
 		{"internal/daemon/seat", []string{"internal/wire", "internal/home"}, []string{"net/http", "database/sql"}, "lock and socket, and how they are passed on"},
 		{
 			"internal/daemon/doctor",

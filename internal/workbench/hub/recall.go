@@ -123,9 +123,9 @@ func (m *model) addConversation(c row.Conversation) *conversation {
 
 // Retire takes finished jobs and ended runs out of memory and off the lists, because they leave the ledger for their
 // age. While something is being written it does nothing and returns false.
-func (h *Hub) Retire(jobs []wire.JobID, runs []wire.RunHandle) (done bool) {
-	gone := h.do(func() {
-		m := h.m
+func (js Jobs) Retire(jobs []wire.JobID, runs []wire.RunHandle) (done bool) {
+	gone := js.h.do(func() {
+		m := js.h.m
 		if m.inFlight() {
 			return
 		}

@@ -1,4 +1,5 @@
-package daemon
+// Package machine tells what the system has left, without asking more often than it is asked. The daemon alone uses it.
+package machine
 
 import (
 	"bytes"
@@ -9,8 +10,8 @@ import (
 	"sync"
 )
 
-// freeMemory is how many bytes the system could give to new processes, or false when it cannot tell.
-func freeMemory() (uint64, bool) {
+// FreeMemory is how many bytes the system could give to new processes, or false when it cannot tell.
+func FreeMemory() (uint64, bool) {
 	f, err := meminfo()
 	if err != nil {
 		return 0, false
