@@ -71,7 +71,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	ended := make(chan struct{}, 1)
 	h := hub.New(hub.Options{
 		Journal: journal{archive: store, ended: ended}, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config, opt.value("SCV_DELEGATION_DEPTH")), Now: opt.Now,
-		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, AfterLimit: kinds.afterLimit, Transport: kinds.transport,
+		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, AfterLimit: kinds.afterLimit, Budget: kinds.budget, Transport: kinds.transport,
 		ApprovalWait: opt.Config.Approvals.Wait,
 	})
 	port.hub.Store(h)

@@ -151,6 +151,14 @@ func (k *kinds) mode(name string) string { return k.config.Agent(name).Mode }
 // afterLimit reports whether the owner lets an agent go on by itself once its usage limit is renewed.
 func (k *kinds) afterLimit(name string) bool { return k.config.Agent(name).AfterLimit }
 
+// budget is what an agent may spend a day; of the empty name, all of them together.
+func (k *kinds) budget(name string) float64 {
+	if name == "" {
+		return k.config.Limits.DailyUSD
+	}
+	return k.config.Agent(name).DailyUSD
+}
+
 // workspaceMode is the mode of a job that names none: the owner's, which the project may tighten.
 func (k *kinds) workspaceMode(workspace, name string) (string, error) {
 	c, err := k.config.ForWorkspace(k.home, workspace)

@@ -118,6 +118,10 @@ type Run struct {
 	Steerable               bool            `json:"steerable,omitzero" need:"K"`
 	Attach                  *AttachOffer    `json:"attach,omitzero" need:"O"`
 
+	// ContextTokens is how much of its model's context was full after the last turn (ours); absent: the agent did not say.
+	ContextTokens *uint64 `json:"context_tokens,omitzero" need:"O"`
+	// ContextWindow is how much fits, in tokens (ours); absent: the agent did not say.
+	ContextWindow *uint64 `json:"context_window,omitzero" need:"O"`
 	// Rev only rises, over restarts too; the higher one wins (ours).
 	Rev uint64 `json:"rev,omitzero" need:"K"`
 }

@@ -140,7 +140,7 @@ func (f *Fold) ended(turn uint32, o agent.Outcome) {
 
 		InputTokens: o.Usage.InputTokens, OutputTokens: o.Usage.OutputTokens, CostUSD: o.Usage.CostUSD,
 		CumulativeTokens: o.Usage.CumulativeTokens, CumulativeCost: o.Usage.CumulativeCost,
-		Resets: uint64(max(o.Resets, 0)),
+		Resets: uint64(max(o.Resets, 0)), ContextTokens: o.Usage.ContextTokens, ContextWindow: o.Usage.ContextWindow,
 	}
 	status, text := o.State.String(), ""
 	if o.State != wire.StateCompleted {

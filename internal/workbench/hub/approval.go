@@ -204,6 +204,7 @@ func (a *approval) decide(d decision) {
 		}
 		m.after(effect{run: r})
 	}
+	budgets{&m.holds}.answered(a)
 	m.commit()
 }
 
@@ -223,6 +224,7 @@ func (a *approval) reopen(r *run) {
 	a.row.State, a.row.Approved, a.row.AnsweredUnixSeconds = wire.ApprovalOpen, nil, nil
 	a.row.By, a.row.Rule, a.row.Reason, a.row.Key, a.row.Principal = "", "", "", "", row.Principal{}
 	a.run = r
+	budgets{&a.m.holds}.answered(a)
 	if a.row.ExpiresUnixSeconds != wire.NoDeadline {
 		a.m.asks.expireAt(a)
 	}

@@ -56,7 +56,8 @@ type holds struct {
 	m      *model
 	rows   map[string]*hold
 	lifted map[string]time.Time // when the last hold of an agent ended
-	next   alarm                // rings when the first limit is renewed
+	spent  spending
+	next   alarm // rings when the first limit is renewed
 }
 
 type hold struct {
@@ -209,7 +210,8 @@ func (k *holds) try(agent string) (held bool) {
 func (k *holds) arm() {
 	now, first := k.m.now(), uint64(0)
 	for _, h := range k.rows {
-		if u := h.row.UntilUnixSeconds; u > unix(now) && !h.row.Open && (first == 0 || u < first) {
+		waits := !h.row.Open || h.row.Class == classBudget
+		if u := h.row.UntilUnixSeconds; u > unix(now) && waits && (first == 0 || u < first) {
 			first = u
 		}
 	}
@@ -225,9 +227,10 @@ func (k *holds) renewed() {
 	now := unix(k.m.now())
 	for _, h := range k.sorted() {
 		switch u := h.row.UntilUnixSeconds; {
-		case u == 0 || u > now || h.row.Open:
+		case u == 0 || u > now:
 		case h.row.Class == classBudget:
 			k.lift(h, "a new day has begun")
+		case h.row.Open:
 		case k.m.h.o.AfterLimit(h.row.Agent):
 			k.open(h)
 		default:
@@ -255,7 +258,7 @@ func (k *holds) sentence(h *hold, j *job) string {
 		}
 		return fmt.Sprintf("waits for you: the usage limit of %s resets at %s; to go on then: %s", agent, at, resume)
 	}
-	return k.notice(h)
+	return budgets{k}.sentence(h)
 }
 
 // notice says the same to somebody who looks at no job.
@@ -268,6 +271,10 @@ func (k *holds) notice(h *hold) string {
 	}
 	agent, waiting := h.row.Agent, wait(n)
 	switch {
+	case h.row.Class == classBudget && h.row.Open:
+		return fmt.Sprintf("A budget of $%.2f a day is used up, and you let turns go on today.", h.row.LimitUSD)
+	case h.row.Class == classBudget:
+		return fmt.Sprintf("A budget is used up; %s: each %s", waiting, budgets{k}.sentence(h))
 	case h.probe != nil:
 		return fmt.Sprintf("%s tries whether %s works again; %s for it.", h.probe.row.Job.Job, agent, waiting)
 	case h.row.Open:

@@ -65,6 +65,7 @@ type Options struct {
 	UUID        func() string                    // a new uuid for a run
 	Known       func(handle wire.RunHandle) bool // beside the hub's own count: a handle that must not be used; must not block
 	Log         *slog.Logger
+	Budget      func(agent string) float64        // what an agent may spend a day, in US dollars; of the empty name: all together; 0: no bound
 	AfterLimit  func(agent string) bool           // the owner lets it go on by itself once a usage limit is renewed
 	DefaultMode func(agent string) string         // permission mode of a job that names none
 	Live        func(agent string) bool           // one process of it serves several turns
@@ -126,6 +127,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.UUID == nil {
 		o.UUID = func() string { return "" }
+	}
+	if o.Budget == nil {
+		o.Budget = func(string) float64 { return 0 }
 	}
 	if o.AfterLimit == nil {
 		o.AfterLimit = func(string) bool { return false }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"scv/internal/wire"
@@ -29,6 +30,8 @@ func (f loader) rows(l row.Loaded) {
 	for _, r := range l.Runs {
 		f.run(r)
 	}
+	m.holds.spent = spending{row.Midnight(m.now()), map[string]float64{}}
+	maps.Copy(m.holds.spent.agent, l.SpentToday)
 	for _, h := range l.Holds {
 		m.holds.rows[h.ID()] = &hold{row: h}
 	}

@@ -330,6 +330,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 	}
 	asking{r}.closeAsks(row.ClosedVoid)
 	j.usage(e)
+	r.context(e)
 	oneTurn := r.row.Transport == wire.TransportCLI
 	if m.holds.parks(j, &e) {
 		j.park(&e, s.At)
@@ -380,6 +381,19 @@ func (j *job) usage(e row.End) {
 	if u != (wire.JobUsage{}) {
 		j.row.Usage = &u
 		j.conv.touch()
+		if u.CostUSD != nil {
+			budgets{&j.m.holds}.spend(j, *u.CostUSD)
+		}
+	}
+}
+
+// context keeps how full the model's context is.
+func (r *run) context(e row.End) {
+	if e.ContextTokens > 0 {
+		r.row.ContextTokens, r.row.ContextWindow = new(e.ContextTokens), nil
+	}
+	if e.ContextWindow > 0 {
+		r.row.ContextWindow = new(e.ContextWindow)
 	}
 }
 

@@ -39,7 +39,7 @@ const Layout = 1
 const stateDir = "state"
 
 // schemaStep counts the additive steps of this layout; an older build of the same layout ignores what they added.
-const schemaStep = 3
+const schemaStep = 4
 
 // A NewerLayoutError says that the ledger was written by a newer build; it was not touched.
 type NewerLayoutError struct {

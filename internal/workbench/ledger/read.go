@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
@@ -145,7 +146,10 @@ func (r reads) questions(ctx context.Context, l *row.Loaded) (err error) {
 	if l.Rules, err = many[row.Rule](ctx, r.db, "rules", heldRules); err != nil {
 		return err
 	}
-	l.Holds, err = many[row.Hold](ctx, r.db, "holds", openHolds)
+	if l.Holds, err = many[row.Hold](ctx, r.db, "holds", openHolds); err != nil {
+		return err
+	}
+	l.SpentToday, err = r.today(ctx, time.Now())
 	return err
 }
 

@@ -1,6 +1,6 @@
 package ledger
 
-// schema is layout 1, step 3: step 2 added approvals and rules, step 3 holds. Columns beside body hold only what is looked for; the rest of a row is its JSON. The
+// schema is layout 1, step 4: step 2 added approvals and rules, step 3 holds, step 4 usage. Columns beside body hold only what is looked for; the rest of a row is its JSON. The
 // partial indexes make a start cost what is live, not what was ever done.
 const schema = `
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -21,6 +21,8 @@ CREATE INDEX IF NOT EXISTS run_ended ON run(ended, handle) WHERE live = 0;
 CREATE TABLE IF NOT EXISTS approval (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, over INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS approval_open ON approval(num) WHERE over = 0;
 CREATE TABLE IF NOT EXISTS rule (num INTEGER PRIMARY KEY, removed INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS usage (num INTEGER PRIMARY KEY, at INTEGER NOT NULL, agent TEXT NOT NULL, input INTEGER, output INTEGER, cost REAL);
+CREATE INDEX IF NOT EXISTS usage_at ON usage(at);
 CREATE TABLE IF NOT EXISTS hold (id TEXT PRIMARY KEY, over INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
 `
 
@@ -36,7 +38,9 @@ const (
 		ON CONFLICT(handle) DO UPDATE SET conversation = ?2, live = ?3, ended = ?4, body = ?5`
 	putApproval = `INSERT INTO approval(num, id, over, body) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(num) DO UPDATE SET id = ?2, over = ?3, body = ?4`
 	putRule     = `INSERT INTO rule(num, removed, body) VALUES(?1, ?2, ?3) ON CONFLICT(num) DO UPDATE SET removed = ?2, body = ?3`
-	putHold     = `INSERT INTO hold(id, over, body) VALUES(?1, ?2, ?3) ON CONFLICT(id) DO UPDATE SET over = ?2, body = ?3`
+	putUsage    = `INSERT INTO usage(num, at, agent, input, output, cost) VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+		ON CONFLICT(num) DO UPDATE SET at = ?2, agent = ?3, input = ?4, output = ?5, cost = ?6`
+	putHold = `INSERT INTO hold(id, over, body) VALUES(?1, ?2, ?3) ON CONFLICT(id) DO UPDATE SET over = ?2, body = ?3`
 )
 
 const (
@@ -62,6 +66,7 @@ const (
 	openApprovals      = `SELECT body FROM approval WHERE over = 0 ORDER BY num`
 	overApprovals      = `SELECT body FROM approval WHERE over = 1 ORDER BY num DESC LIMIT ?1`
 	listedApprovals    = `SELECT body FROM approval WHERE num < ?1 ORDER BY num DESC LIMIT ?2`
+	usedSince          = `SELECT num, at, agent, input, output, cost FROM usage WHERE at >= ?1 ORDER BY at`
 	openHolds          = `SELECT body FROM hold WHERE over = 0 ORDER BY id`
 	heldRules          = `SELECT body FROM rule WHERE removed = 0 ORDER BY num`
 )

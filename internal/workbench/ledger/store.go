@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -21,14 +22,14 @@ import (
 
 // statements are prepared once for the writer's connection.
 type statements struct {
-	meta, session, conversation, job, prompt, result, run, approval, rule, hold *sql.Stmt
+	meta, session, conversation, job, prompt, result, run, approval, rule, hold, usage *sql.Stmt
 }
 
 func (p *statements) all() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
 		&p.meta: putMeta, &p.session: putSession, &p.conversation: putConversation, &p.job: putJob,
 		&p.prompt: putPrompt, &p.result: putResult, &p.run: putRun,
-		&p.approval: putApproval, &p.rule: putRule, &p.hold: putHold,
+		&p.approval: putApproval, &p.rule: putRule, &p.hold: putHold, &p.usage: putUsage,
 	}
 }
 
@@ -165,6 +166,9 @@ func (w *batchWriter) rows(s *statements, b row.Batch) {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
 		w.put(s.job, int64(j.Num), string(j.Session), optional(j.Conversation), keyOf(j), flag(!j.State.Final()), flag(j.Hidden()), w.encode(j))
+		if u := j.Usage; u != nil && j.State.Final() {
+			w.put(s.usage, int64(j.Num), int64(j.Finished), j.Agent, signed(u.InputTokens), signed(u.OutputTokens), u.CostUSD)
+		}
 	}
 	for id, p := range b.Prompts {
 		w.put(s.prompt, int64(id.Number()), p.Text)
@@ -200,6 +204,14 @@ func keyOf(j *row.Job) any {
 		return nil
 	}
 	return j.Key
+}
+
+// signed is a count as the database takes it; nil stays nil.
+func signed(n *uint64) *int64 {
+	if n == nil {
+		return nil
+	}
+	return new(int64(min(*n, math.MaxInt64)))
 }
 
 func flag(b bool) int64 {

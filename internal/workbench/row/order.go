@@ -134,7 +134,9 @@ type End struct {
 	CostUSD          *float64
 	CumulativeTokens bool
 	CumulativeCost   bool
-	Resets           uint64 // of a reached usage limit: when it is renewed, in seconds of Unix time; 0 where nobody said
+	// How full the model's context is, in tokens; 0 where the agent did not say.
+	ContextTokens, ContextWindow uint64
+	Resets                       uint64 // of a reached usage limit: when it is renewed, in seconds of Unix time; 0 where nobody said
 }
 
 // LifeKind tells what a Life reports.

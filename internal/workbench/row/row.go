@@ -185,4 +185,5 @@ type Loaded struct {
 	Approvals     []Approval            // that are not over, and the newest 200 that are
 	Rules         []Rule                // that were not removed
 	Holds         []Hold                // that are not over
+	SpentToday    map[string]float64    // by agent, in US dollars, as far as agents said
 }
