@@ -81,6 +81,7 @@ type Settings struct {
 	OwnCommand bool     // the owner set Command: the prompt is then the last argument
 	Model      string
 	Effort     string
+	Quiet      time.Duration // without a report for so long a running turn is said to be silent; 0 for the default
 	// Of an owner's own command: how it takes a model and an effort, which {model} and {effort} stand for, in place of the
 	// dialect's own options, and what comes right before the prompt.
 	ModelArgs, EffortArgs, PromptArgs []string

@@ -71,7 +71,7 @@ func (k *kinds) add(opt Options, entry catalog.Entry) {
 		if own.Private {
 			*kind, a.place, a.private = kind.InPrivateHome(opt.Home.AgentHome(kind.Name))
 		}
-		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort}
+		settings := agent.Settings{Command: own.Command, Args: own.Args, OwnCommand: own.Command != "", Model: own.Model, Effort: own.Effort, Quiet: own.Quiet}
 		if settings.OwnCommand {
 			settings.ModelArgs, settings.EffortArgs, settings.PromptArgs = own.ModelArgs, own.EffortArgs, own.PromptArgs
 		}

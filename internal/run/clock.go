@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (r talk) due() (d due) {
 	if c.running != 0 {
 		d.cancel = after(c.cancel, t.Cancel)
 		if !c.said && c.asks == 0 {
-			d.quiet = after(c.sign, t.Quiet)
+			d.quiet = after(c.sign, cmp.Or(r.set.Quiet, t.Quiet))
 		}
 	}
 	if r.stopping {

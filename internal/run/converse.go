@@ -214,21 +214,3 @@ func (r *run) reason(turn uint32, stopped bool) (fold.Reason, bool) {
 	}
 	return fold.Reason{}, false
 }
-
-// sayQuiet tells once that a running turn has been silent. With a tool call open it is still at work, and only its
-// detail says so; with none it is unknown.
-func (r talk) sayQuiet() {
-	c := &r.clocks
-	c.said = true
-	since := "no report since " + c.signAt.Local().Format("15:04")
-	if c.tool == "" {
-		r.report(row.Life{Kind: row.LifeUnreachable, Detail: since + "; its process runs"})
-		return
-	}
-	_, seq := r.fold.Read()
-	r.quiet++
-	r.c.Hub.Report(r.h, []row.Step{{
-		Kind: row.StepRetry, Pos: row.Pos{Frame: seq, Index: 1<<31 + r.quiet}, At: r.c.Now(), Turn: c.running,
-		Detail: since + " while this runs: " + c.tool,
-	}})
-}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"scv/internal/agent"
 	"scv/internal/run/control"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
@@ -179,15 +180,24 @@ func TestLateCancelHidesNothing(t *testing.T) {
 // TestP8_SilenceIsSaidAndEndsNothing: with a tool call open the turn is at work and the notice names it, with none it
 // is unknown; once a turn, and neither is killed.
 func TestP8_SilenceIsSaidAndEndsNothing(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Timing.Quiet = 30 * time.Millisecond })
+	b := newBench(t, func(c *Config) {
+		kinds := c.Kinds
+		c.Kinds = func(name, transport string) (agent.Kind, agent.Settings, bool) {
+			kind, settings, ok := kinds(name, transport)
+			settings.Quiet = 30 * time.Millisecond // the agent's own, not the default
+			return kind, settings, ok
+		}
+	})
 	dir := b.cwd
 	tool := b.launch("fake", "tool $ make all\nuntil "+dir+"/go\nsay on\nuntil "+dir+"/end\ndone\n")
 	none := b.launch("fake", "say hm\nuntil "+dir+"/go\ndone\n")
 	r := b.hub.await(t, tool, "a notice", func(r *hubRun) bool {
 		return len(r.steps) > 0 && r.steps[len(r.steps)-1].Kind == row.StepRetry
 	})
-	if detail := r.steps[len(r.steps)-1].Detail; !strings.Contains(detail, "no report since") || !strings.Contains(detail, "$ make all") {
+	if detail := r.steps[len(r.steps)-1].Detail; !strings.Contains(detail, "no report since") || !strings.Contains(detail, "$ make all; ") {
 		t.Error(detail)
+	} else if !strings.Contains(detail, "CPU time") || !strings.Contains(detail, "; to end the turn: scv jobs cancel job-") {
+		t.Errorf("what works and how to end it is not said: %s", detail)
 	}
 	r = b.hub.await(t, none, "unknown", life(row.LifeUnreachable))
 	if detail := r.lastLife().Detail; !strings.Contains(detail, "no report since") {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // maxEnviron is how much of a process's environment is looked at, in bytes.
@@ -64,6 +65,24 @@ func parseStat(b []byte) (Process, error) {
 	}
 	zombie := rest[0] == "Z" || rest[0] == "X" || rest[0] == "x"
 	return Process{PID: pid, PPID: ppid, PGID: pgid, Start: start, Name: string(b[open+1 : end]), Zombie: zombie}, nil
+}
+
+// clockTick is the unit of process times in /proc: a hundredth of a second on every Linux that Go runs on.
+const clockTick = 10 * time.Millisecond
+
+// Worked is how much processor time a process has used; false when that is not known.
+func Worked(pid int) (time.Duration, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, false
+	}
+	user, err1 := strconv.ParseUint(fields[11], 10, 62)
+	system, err2 := strconv.ParseUint(fields[12], 10, 62)
+	return time.Duration(user+system) * clockTick, err1 == nil && err2 == nil
 }
 
 // All lists the process table. Processes that end during the scan may be missing.
