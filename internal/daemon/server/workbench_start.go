@@ -52,6 +52,9 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if req.Prompt, req.Task, err = r.prompt(cmd.Prompt); err != nil {
 		return answer{}, err
 	}
+	if err = r.unmasked(cmd, req); err != nil {
+		return answer{}, err
+	}
 	if req.Tree, err = r.tree(cmd, req); err != nil {
 		return answer{}, err
 	}
