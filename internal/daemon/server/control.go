@@ -65,7 +65,7 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 	if k, ok := cmd.(wire.Keyed); ok && len(k.ClientKey()) > wire.MaxKeyBytes {
 		return answer{}, wire.Refuse(wire.ReasonTooLarge, "make a shorter one", "the key is longer than %d bytes", wire.MaxKeyBytes)
 	}
-	if err := r.permitted(cmd); err != nil {
+	if err := (agentsWish{r}).permitted(cmd); err != nil {
 		return answer{}, recode(err, codeOf(cmd))
 	}
 	switch cmd := cmd.(type) {
@@ -88,12 +88,10 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return asker{r}.do(cmd)
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
-	case wire.JobPrompt, wire.JobMove, wire.ConversationPause, wire.ConversationResume:
+	case wire.JobPrompt, wire.JobMove, wire.ConversationPause, wire.ConversationResume, wire.AgentResume:
 		return queuer{r}.do(cmd)
 	case wire.JobEdit:
 		return intake{r}.jobEdit(cmd)
-	case wire.AgentResume:
-		return r.agentResume(cmd)
 	case wire.WorkbenchResume:
 		return follower{r}.workbenchResume(cmd)
 	case wire.WorkbenchRetry:

@@ -15,6 +15,8 @@ func (r queuer) do(cmd wire.Command) (answer, error) {
 		return r.conversationPause(cmd)
 	case wire.ConversationResume:
 		return r.conversationResume(cmd)
+	case wire.AgentResume:
+		return r.agentResume(cmd)
 	}
 	return answer{}, notOffered(cmd)
 }

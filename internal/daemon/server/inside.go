@@ -2,18 +2,16 @@ package server
 
 import (
 	"scv/internal/wire"
+	"scv/internal/workbench/hub"
 )
 
-// An agentsWish is a command that came from inside a run, and whose run that is.
-type agentsWish struct {
-	*request
-	run wire.RunHandle
-}
+// An agentsWish is a command that may have come from inside a run.
+type agentsWish struct{ *request }
 
 // permitted refuses what an agent may not do (P44, security.md section 6). It may look, ask the owner and start jobs of
 // its own up to the allowed depth, and act on what lies in its own tree. All else is the owner's, also what is not known
 // here. Who asks is looked up for commands that do more than look.
-func (r *request) permitted(cmd wire.Command) error {
+func (r agentsWish) permitted(cmd wire.Command) error {
 	if looks(cmd) || r.conn.peer.pid == 0 {
 		return nil
 	}
@@ -27,8 +25,7 @@ func (r *request) permitted(cmd wire.Command) error {
 		return nil
 	}
 	r.inside, r.from = true, run
-	w := agentsWish{r, run}
-	if owned, what := w.owns(cmd); !owned {
+	if owned, what := r.owns(cmd); !owned {
 		return wire.Refuse(wire.ReasonRefused, "do it from a shell of your own",
 			"only the owner may %s, and this client runs inside an agent's run", what)
 	}
@@ -47,11 +44,11 @@ func looks(cmd wire.Command) bool {
 }
 
 // owns reports whether a command keeps to the agent's own tree, and what it would do else.
-func (w agentsWish) owns(cmd wire.Command) (owned bool, what string) {
-	tree := w.Hub.Tree(w.run)
+func (r agentsWish) owns(cmd wire.Command) (owned bool, what string) {
+	tree := hub.TreeOf(r.Hub, r.from)
 	switch c := cmd.(type) {
 	case wire.WorkbenchStart: // how deep is the hub's to say
-		return w.run != "" && !c.Check, "start this job"
+		return r.from != "" && !c.Check, "start this job"
 	case wire.WorkbenchSend:
 		return tree.HasConversation(c.Session, c.Conversation), "send a prompt to a conversation that is not its own"
 	case wire.ConversationPause:

@@ -20,7 +20,7 @@ func (r intake) unmasked(cmd wire.WorkbenchStart, req hub.StartRequest) error {
 }
 
 // clean takes names and texts in turn and refuses the first text that the mask would change. It is not repeated.
-func (r *request) clean(named ...string) error {
+func (r intake) clean(named ...string) error {
 	for pair := range slices.Chunk(named, 2) {
 		if r.Mask().Text(pair[1]) != pair[1] {
 			return wire.Refuse(wire.ReasonInvalid, "rename it, or give another one",

@@ -154,23 +154,14 @@ func (f *field) judge(v any) (out any, message, fix string) {
 		}
 		out = list
 	case kindAmount:
-		n, ok := v.(float64)
-		if whole, is := v.(int64); is {
-			n, ok = float64(whole), true
-		}
-		if !ok || n < 0 || n > 1e9 {
+		var ok bool
+		if out, ok = dollars(v); !ok {
 			return wrong()
 		}
-		out = n
 	case kindMap:
-		table, ok := v.(map[string]any)
+		table, ok := textTable(v)
 		if !ok {
 			return wrong()
-		}
-		for _, one := range table {
-			if _, ok := one.(string); !ok {
-				return wrong()
-			}
 		}
 		out = table
 	}
@@ -208,6 +199,24 @@ func (f *field) example() string {
 	default:
 	}
 	return fmt.Sprintf("Write it as: [%s], and below it one line for each entry", f.name)
+}
+
+func textTable(v any) (map[string]any, bool) {
+	table, ok := v.(map[string]any)
+	for _, one := range table {
+		if _, text := one.(string); !text {
+			return nil, false
+		}
+	}
+	return table, ok
+}
+
+func dollars(v any) (float64, bool) {
+	n, ok := v.(float64)
+	if whole, is := v.(int64); is {
+		n, ok = float64(whole), true
+	}
+	return n, ok && n >= 0 && n <= 1e9
 }
 
 func texts(v any) ([]string, bool) {

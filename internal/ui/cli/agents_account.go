@@ -242,7 +242,7 @@ func runAgentsStatus(ctx context.Context, opts *agentsAccountOptions) error {
 	if opts.json.on() {
 		err = opts.json.print(f.sys.Out, rep)
 	} else {
-		err = f.printAccount(rep)
+		err = rep.print(f.screen)
 	}
 	if err == nil && rep.SignedIn != nil && !*rep.SignedIn {
 		f.say("Next: scv agents login %s", a.Agent)
@@ -251,7 +251,7 @@ func runAgentsStatus(ctx context.Context, opts *agentsAccountOptions) error {
 	return err
 }
 
-func (f *screen) printAccount(rep *accountReport) error {
+func (rep *accountReport) print(f *screen) error {
 	signed := "not known"
 	if rep.SignedIn != nil {
 		signed = map[bool]string{true: "yes", false: "no"}[*rep.SignedIn]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
 
@@ -89,4 +90,47 @@ func (k budgets) sentence(h *hold) string {
 		tail = ""
 	}
 	return fmt.Sprintf("waits until midnight: $%.2f of the $%.2f a day for %s are spent%s", h.row.SpentUSD, h.row.LimitUSD, who, tail)
+}
+
+// usage keeps what the turn itself cost. Sums over the agent's session are turned into differences; a value below the
+// last one starts a new base (agents.md section 5).
+func (j *job) usage(e row.End) {
+	c := &j.conv.row
+	u := wire.JobUsage{}
+	if in, out := e.InputTokens, e.OutputTokens; in > 0 || out > 0 {
+		if e.CumulativeTokens {
+			if in >= c.InputTokens && out >= c.OutputTokens {
+				in, out = in-c.InputTokens, out-c.OutputTokens
+			}
+			c.InputTokens, c.OutputTokens = e.InputTokens, e.OutputTokens
+		}
+		u.InputTokens, u.OutputTokens = &in, &out
+	}
+	if e.CostUSD != nil {
+		cost := *e.CostUSD
+		if e.CumulativeCost {
+			if cost >= c.CostUSD {
+				cost -= c.CostUSD
+			}
+			c.CostUSD = *e.CostUSD
+		}
+		u.CostUSD = &cost
+	}
+	if u != (wire.JobUsage{}) {
+		j.row.Usage = &u
+		j.conv.touch()
+		if u.CostUSD != nil {
+			budgets{&j.m.holds}.spend(j, *u.CostUSD)
+		}
+	}
+}
+
+// context keeps how full the model's context is.
+func (r *run) context(e row.End) {
+	if e.ContextTokens > 0 {
+		r.row.ContextTokens, r.row.ContextWindow = new(e.ContextTokens), nil
+	}
+	if e.ContextWindow > 0 {
+		r.row.ContextWindow = new(e.ContextWindow)
+	}
 }

@@ -16,8 +16,8 @@ type Tree struct {
 	run wire.RunHandle
 }
 
-// Tree returns the tree of a run.
-func (h *Hub) Tree(run wire.RunHandle) Tree { return Tree{h, run} }
+// TreeOf returns the tree of a run.
+func TreeOf(h *Hub, run wire.RunHandle) Tree { return Tree{h, run} }
 
 // HasJob reports whether a job belongs to the tree.
 func (t Tree) HasJob(session wire.SessionID, id wire.JobID) (has bool) {
