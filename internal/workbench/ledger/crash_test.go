@@ -3,10 +3,12 @@ package ledger_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,4 +107,42 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 		t.Errorf("accepted.jsonl ends at %d of %d", seen, acked)
 	}
 	t.Logf("%d acknowledged, %d stored", acked, len(l.Jobs))
+}
+
+// TestS3_KilledWhileTheLedgerWasMade: a daemon dies before its new ledger has a write-ahead log, with a change half in the
+// file and its journal beside it. The next one takes that back and goes on.
+func TestS3_KilledWhileTheLedgerWasMade(t *testing.T) {
+	dir := t.TempDir()
+	made := filepath.Join(dir, "made.db")
+	db, err := sql.Open("sqlite", "file:"+made+"?_pragma=cache_size(1)&_pragma=cache_spill(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, statement := range []string{
+		"CREATE TABLE before (x)", "BEGIN IMMEDIATE", "CREATE TABLE half (x)", "INSERT INTO half VALUES (zeroblob(200000))", "INSERT INTO before VALUES (zeroblob(200000))",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := newHome(t, filepath.Join(dir, "h"))
+	if err := os.MkdirAll(filepath.Dir(h.LedgerPath()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"", "-journal"} { // what a kill at this moment leaves
+		data, err := os.ReadFile(made + end)
+		if err != nil || len(data) == 0 {
+			t.Fatalf("%s%s has %d bytes: %v", made, end, len(data), err)
+		}
+		if err := os.WriteFile(h.LedgerPath()+end, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, h)
+	if _, err := os.Stat(h.LedgerPath() + "-journal"); err == nil {
+		t.Error("the journal is still there")
+	}
+	store(t, s, row.Batch{})
 }

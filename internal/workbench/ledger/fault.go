@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -12,6 +15,7 @@ import (
 
 // Primary result codes of SQLite.
 const (
+	codeReadOnly = 8
 	codeIO       = 10
 	codeCorrupt  = 11
 	codeFull     = 13
@@ -61,4 +65,16 @@ func unopened(h *home.Home, err error) error {
 			"the ledger %s cannot be read or written; its disk may be full (%v)", path, err)
 	}
 	return err
+}
+
+// undo lets SQLite take back what a daemon had half done that was killed while it made the ledger: until then the file has
+// no write-ahead log, and who opens it only to read cannot. The caller has the home's lock.
+func undo(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", dsn(path, "mode=rw", "_pragma=busy_timeout(5000)", "_pragma=trusted_schema(0)"))
+	if err != nil {
+		return fmt.Errorf("open the ledger: %w", err)
+	}
+	var tables int
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	return errors.Join(plain("take back what was half done in the ledger", err), db.Close())
 }

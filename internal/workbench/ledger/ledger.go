@@ -85,7 +85,13 @@ func Open(ctx context.Context, h *home.Home, log *slog.Logger) (*Store, error) {
 		return nil, unopened(h, err)
 	}
 	if !fresh {
-		if err := checkLayout(ctx, s.path); err != nil {
+		err := checkLayout(ctx, s.path)
+		if code, ok := codeOf(err); ok && code == codeReadOnly {
+			if err = undo(ctx, s.path); err == nil {
+				err = checkLayout(ctx, s.path)
+			}
+		}
+		if err != nil {
 			return nil, unopened(h, err)
 		}
 	}
