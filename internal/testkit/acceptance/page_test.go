@@ -19,11 +19,16 @@ import (
 )
 
 var (
-	updateFlag = flag.Bool("update", false, "write docs/agents.md anew from what was tried")
+	updateFlag = flag.Bool("update", false, "write the matrix of docs/agents.md anew from what was tried")
 	everyFlag  = flag.Bool("every", false, "try every agent that is installed, the slow ones too")
 )
 
-const agentsPage = "../../../docs/agents.md"
+// The page, and the marks of the section of it that is written here.
+const (
+	agentsPage    = "../../../docs/agents.md"
+	sectionBegins = "<!-- matrix -->\n"
+	sectionEnds   = "<!-- end of the matrix -->\n"
+)
 
 // subjects are the agents of this release and the two known adapters, over each of their transports. Those that come
 // with every run of the tests are fast; the others take minutes.
@@ -38,7 +43,7 @@ func subjects() []subject {
 		{kind: "gemini", over: cli, real: realagent.GeminiCLI, model: "gemini-2.5-flash", slow: true},
 		{kind: "opencode", over: live, real: realagent.Opencode, slow: true},
 		{kind: "opencode", over: cli, real: realagent.OpencodeCLI, slow: true},
-		{kind: "codex-acp", over: live, real: realagent.CodexACP, own: true, slow: true},
+		{kind: "codex-acp", over: live, real: realagent.CodexACP, own: true, slow: true, outside: true},
 		{kind: "claude-agent-acp", over: live, real: realagent.ClaudeACP, own: true, slow: true},
 		{kind: "demo-live", over: live},
 	}
@@ -50,10 +55,20 @@ func (s subject) wanted() bool {
 	return s.real == nil || !s.slow && (installed || !*everyFlag) || *everyFlag && installed
 }
 
-// A page is docs/agents.md: its lines by subject.
+// A page is the matrix of docs/agents.md: its lines by subject.
 type page struct {
 	mu   sync.Mutex
 	rows map[string]string
+	old  []string // lines of the page as it stands
+}
+
+// before is the line of a subject as the page has it: it stays when -run leaves that subject out.
+func (p *page) before(s subject) string {
+	i := slices.IndexFunc(p.old, func(line string) bool { return strings.HasPrefix(line, fmt.Sprintf("| %s | %s |", s.kind, s.over)) })
+	if i < 0 || !s.wanted() {
+		return ""
+	}
+	return p.old[i]
 }
 
 // row tries a subject in each column and returns its line of the page.
@@ -120,19 +135,24 @@ func TestMatrix(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	if *updateFlag {
-		if err := os.WriteFile(agentsPage, []byte(p.text()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
 	data, err := os.ReadFile(agentsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(string(data), "\n")
+	p.old = strings.Split(string(data), "\n")
+	if *updateFlag {
+		above, rest, ok := strings.Cut(string(data), sectionBegins)
+		_, below, closed := strings.Cut(rest, sectionEnds)
+		if !ok || !closed {
+			t.Fatalf("%s has no section between %q and %q", agentsPage, sectionBegins, sectionEnds)
+		}
+		if err := os.WriteFile(agentsPage, []byte(above+sectionBegins+p.text()+sectionEnds+below), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	for name, line := range p.rows {
-		if !slices.Contains(lines, line) {
+		if !slices.Contains(p.old, line) {
 			t.Errorf("docs/agents.md does not have what was found of %s (make agents writes it anew):\n%s", name, line)
 		}
 	}
@@ -147,7 +167,7 @@ func (p *page) text() string {
 	}
 	out.WriteString(head + "\n" + rule + "\n")
 	for _, s := range subjects() {
-		line := p.rows[s.name()]
+		line := cmp.Or(p.rows[s.name()], p.before(s))
 		if line == "" {
 			line = fmt.Sprintf("| %s | %s | not installed here, not run |", s.kind, s.over) + strings.Repeat(" |", len(columns()))
 		}
@@ -157,8 +177,7 @@ func (p *page) text() string {
 	return out.String()
 }
 
-const agentsIntro = `# Agents
-Written by ` + "`make agents`" + `, which tries every agent that is installed in every cell, with a model of the tests' own, and
+const agentsIntro = `Written by ` + "`make agents`" + `, which tries every agent that is installed in every cell, with a model of the tests' own, and
 never by hand. Each cell was done twice: as it is, and with the daemon killed in the middle of it and started again. A
 cell that reads differently for the killed daemon says so; all that is named here held for both.
 
@@ -172,7 +191,7 @@ const agentsNotes = `
 | steer | a prompt into the turn while its tool runs; the turn goes by it | when the agent was given it, before it took it |
 | queue | a prompt behind the turn; it runs after it, in its order | while it waits |
 | cancel | the turn while its tool runs; the next prompt then works | right after the cancel was acknowledged |
-| approve | mode ` + "`always`" + `; the request shows command, directory and risk; the command had not run, and then ran once | while it waits, where it keeps its id, and right after the answer |
+| approve | mode ` + "`always`" + ` (codex-acp: a command that has to leave its sandbox); the request shows command, directory and risk; the command had not run, and then ran once | while it waits, where it keeps its id, and right after the answer |
 | deny | the same, with a reason; the command never ran | likewise |
 
 "refused" is said at once, with the way out (leave ` + "`--steer`" + ` off: the prompt then waits for the turn's end). "not asked"

@@ -26,6 +26,8 @@ type subject struct {
 	model string // "" for the one that its own settings name
 	own   bool   // it is one of the configuration, not of this release
 	slow  bool   // it takes minutes
+	// It asks only for what its model wants to run outside of its sandbox.
+	outside bool
 }
 
 // A stage is a home in which one subject is tried: the real program, the real agent, a fake model.
@@ -160,6 +162,10 @@ func (g *stage) ask() (step, command, file string) {
 	command = "echo ran >> " + file
 	if g.a == nil {
 		return "ask:" + command, command, file
+	}
+	if g.outside {
+		args := fmt.Sprintf(`{"cmd":%q,"sandbox_permissions":"require_escalated","justification":"to see"}`, command)
+		return "tool:exec_command:" + args, command, file
 	}
 	return "shell:" + command, command, file
 }
