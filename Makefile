@@ -49,7 +49,7 @@ soak: RUN = Soak
 soak: ## an hour of fifty runs and clients that misbehave
 	$(CHAOS) -timeout 3h -args -seed $(SEED) -soak 1h
 
-agents: ## tries every agent that is installed (SCV_REAL_NAME names its program) and writes docs/agents.md
+agents: ## tries every agent that is installed (SCV_REAL_NAME names its program) and writes the matrix of docs/agents.md
 	$(GO) test ./internal/testkit/acceptance -count=1 -v -run "TestMatrix" -timeout 60m -args -every -update
 
 golden: ## writes generated pages and golden files anew
