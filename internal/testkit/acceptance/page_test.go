@@ -198,6 +198,9 @@ const agentsNotes = `
 is a transport that has no way to ask: its agent refuses by itself what the mode does not allow, and the job's detail
 counts that. Use the live transport where you want to be asked; it is the one that is chosen by itself.
 
+gemini loses a conversation now and then when another one is begun (google-gemini/gemini-cli#27368): the job then fails
+and says that it was not found, and the try was made again.
+
 Kept by ` + "`TestMatrix`" + `, which compares its rows with this page in every run of the tests: codex, claude, gemini live and
 the demo agent; the others in ` + "`make agents`" + `.
 `
