@@ -19,6 +19,9 @@ import (
 	"scv/internal/wire"
 )
 
+// talks is a lab with live agents.
+type talks struct{ *lab }
+
 // secondTurn compares how long a prompt takes whose answer is a word: as a further turn of a live agent, and with a
 // process of its own. Agents are those that SCV_REAL_CODEX and SCV_REAL_CLAUDE name; they talk to a model of ours.
 func secondTurn(ctx context.Context, exe string) (string, error) {
@@ -29,7 +32,7 @@ func secondTurn(ctx context.Context, exe string) (string, error) {
 			out = append(out, name+" is not installed")
 			continue
 		}
-		got, err := inLab(ctx, exe, 0, func(l *lab) (string, error) { return l.secondTurn(ctx, name, path) })
+		got, err := inLab(ctx, exe, 0, func(l *lab) (string, error) { return talks{l}.secondTurn(ctx, name, path) })
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
@@ -39,7 +42,7 @@ func secondTurn(ctx context.Context, exe string) (string, error) {
 }
 
 // real restarts the daemon with an agent in its PATH whose model is ours.
-func (l *lab) real(ctx context.Context, name, path string) (stop func() error, err error) {
+func (l talks) real(ctx context.Context, name, path string) (stop func() error, err error) {
 	if err := l.stop(ctx); err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (l *lab) real(ctx context.Context, name, path string) (stop func() error, e
 	return server.Close, nil
 }
 
-func (l *lab) secondTurn(ctx context.Context, name, path string) (got string, err error) {
+func (l talks) secondTurn(ctx context.Context, name, path string) (got string, err error) {
 	stop, err := l.real(ctx, name, path)
 	if err != nil {
 		return "", err
@@ -96,7 +99,7 @@ func (l *lab) secondTurn(ctx context.Context, name, path string) (got string, er
 }
 
 // firstTurn begins a conversation, so that what is measured is a further turn for either.
-func (l *lab) firstTurn(ctx context.Context, name, over string) (wire.SessionID, wire.ConversationID, error) {
+func (l talks) firstTurn(ctx context.Context, name, over string) (wire.SessionID, wire.ConversationID, error) {
 	mode := wire.ModeAuto
 	if _, err := l.turn(ctx, wire.WorkbenchStart{Workspace: l.work, Agent: name, Prompt: "@@say:first", Mode: &mode, Transport: &over, Key: client.NewKey()}); err != nil {
 		return "", "", err
@@ -111,7 +114,7 @@ func (l *lab) firstTurn(ctx context.Context, name, over string) (wire.SessionID,
 }
 
 // turn gives a prompt and returns the time to the end of its answer.
-func (l *lab) turn(ctx context.Context, cmd wire.Command) (time.Duration, error) {
+func (l talks) turn(ctx context.Context, cmd wire.Command) (time.Duration, error) {
 	conn, err := l.dial(ctx)
 	if err != nil {
 		return 0, err
@@ -137,4 +140,13 @@ func (l *lab) turn(ctx context.Context, cmd wire.Command) (time.Duration, error)
 		err = fmt.Errorf("%s is %s", id, state)
 	}
 	return took, err
+}
+
+// jobOf starts a job of an agent.
+func (l talks) jobOf(ctx context.Context, conn *client.Conn, agent, prompt string) (wire.JobRef, error) {
+	st, err := conn.Call(ctx, wire.WorkbenchStart{Workspace: l.work, Agent: agent, Prompt: prompt, Key: client.NewKey()})
+	if err != nil {
+		return "", err
+	}
+	return wire.JobRef(*st.WorkbenchJob), nil
 }

@@ -18,20 +18,21 @@ const approvals = 200
 // approvalLatency compares the time at which an agent asked, as the shim stamped it, with the arrival at a watcher; and
 // the moment of the answer with the time at which the agent did what it was allowed to.
 func approvalLatency(ctx context.Context, exe string) (string, error) {
-	return inLab(ctx, exe, 0, func(l *lab) (string, error) { return l.approvalLatency(ctx) })
+	return inLab(ctx, exe, 0, func(l *lab) (string, error) { return talks{l}.approvalLatency(ctx) })
 }
 
-func (l *lab) approvalLatency(ctx context.Context) (string, error) {
+func (l talks) approvalLatency(ctx context.Context) (string, error) {
 	conn, err := l.dial(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = conn.Close() }()
-	script := "@@"
+	var script strings.Builder
+	script.WriteString("@@")
 	for n := range approvals {
-		script += fmt.Sprintf("ask:command %d|", n)
+		script.WriteString(fmt.Sprintf("ask:command %d|", n))
 	}
-	if _, err := l.jobOf(ctx, conn, "demo-live", script+"say:end"); err != nil {
+	if _, err := l.jobOf(ctx, conn, "demo-live", script.String()+"say:end"); err != nil {
 		return "", err
 	}
 	seen, answered := map[string]time.Time{}, map[string]time.Time{}
@@ -62,7 +63,7 @@ func (l *lab) approvalLatency(ctx context.Context) (string, error) {
 }
 
 // stamps reads from the log when each request was made and when it was followed.
-func (l *lab) stamps(ctx context.Context, handle wire.RunHandle, seen, answered map[string]time.Time) (shown, told []time.Duration, err error) {
+func (l talks) stamps(ctx context.Context, handle wire.RunHandle, seen, answered map[string]time.Time) (shown, told []time.Duration, err error) {
 	err = l.events(ctx, handle, func(e wire.RunEvent) {
 		at := time.UnixMilli(int64(e.TsMs))
 		if command, ok := strings.CutPrefix(e.Text, "Allowed: "); ok && e.Kind == wire.EventText {
@@ -76,7 +77,7 @@ func (l *lab) stamps(ctx context.Context, handle wire.RunHandle, seen, answered 
 }
 
 // events goes through the log of a run of a live agent up to where it stands.
-func (l *lab) events(ctx context.Context, handle wire.RunHandle, each func(wire.RunEvent)) error {
+func (l talks) events(ctx context.Context, handle wire.RunHandle, each func(wire.RunEvent)) error {
 	conn, err := l.dial(ctx)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func burst(ctx context.Context, exe string) (string, error) {
 	const updates, line = 20_000, 20_000_000
 	got, err := inLab(ctx, exe, 0, func(l *lab) (string, error) {
 		logged := 0
-		grown, err := l.grows(ctx, fmt.Sprintf("@@lines:%d", updates), func(e wire.RunEvent) {
+		grown, err := talks{l}.grows(ctx, fmt.Sprintf("@@lines:%d", updates), func(e wire.RunEvent) {
 			if e.Kind == wire.EventText {
 				logged += strings.Count(e.Text, "line ")
 			}
@@ -113,14 +114,14 @@ func burst(ctx context.Context, exe string) (string, error) {
 		return "", err
 	}
 	long, err := inLab(ctx, exe, 0, func(l *lab) (string, error) {
-		grown, err := l.grows(ctx, fmt.Sprintf("@@bytes:%d", line), func(wire.RunEvent) {})
+		grown, err := talks{l}.grows(ctx, fmt.Sprintf("@@bytes:%d", line), func(wire.RunEvent) {})
 		return fmt.Sprintf("%.1fx", grown/(line/1e6)), err
 	})
 	return got + "; " + long, err
 }
 
 // grows plays a script by a live agent and returns by how many MB the daemon's memory was more at its peak.
-func (l *lab) grows(ctx context.Context, script string, each func(wire.RunEvent)) (float64, error) {
+func (l talks) grows(ctx context.Context, script string, each func(wire.RunEvent)) (float64, error) {
 	before, err := status(l.daemon.Process.Pid, "VmRSS")
 	if err != nil {
 		return 0, err

@@ -123,15 +123,7 @@ func (l *lab) remove(ctx context.Context) error {
 
 // job starts a job of the demo agent.
 func (l *lab) job(ctx context.Context, conn *client.Conn, prompt string) (wire.JobRef, error) {
-	return l.jobOf(ctx, conn, "demo", prompt)
-}
-
-func (l *lab) jobOf(ctx context.Context, conn *client.Conn, agent, prompt string) (wire.JobRef, error) {
-	st, err := conn.Call(ctx, wire.WorkbenchStart{Workspace: l.work, Agent: agent, Prompt: prompt, Key: client.NewKey()})
-	if err != nil {
-		return "", err
-	}
-	return wire.JobRef(*st.WorkbenchJob), nil
+	return talks{l}.jobOf(ctx, conn, "demo", prompt)
 }
 
 // until follows the workbench until every job is as wanted.

@@ -75,16 +75,17 @@ func (p *page) before(s subject) string {
 func (s subject) row(t *testing.T) string {
 	m := &row{stage: s.stage(t, realagent.Options{})}
 	m.ok("start")
-	line := fmt.Sprintf("| %s | %s | %s |", s.kind, s.over, m.version())
+	var line strings.Builder
+	line.WriteString(fmt.Sprintf("| %s | %s | %s |", s.kind, s.over, m.version()))
 	for _, c := range columns() {
 		plain := c.do(m, func() {})
 		crashed := c.do(m, m.crash)
-		line += " " + both(plain, crashed) + " |"
+		line.WriteString(" " + both(plain, crashed) + " |")
 	}
 	if m.a != nil && !s.slow { // adapters and opencode do look things up
 		m.a.NoDials(t)
 	}
-	return line
+	return line.String()
 }
 
 // both is a cell. With the daemon killed the same has to happen; else it is said.

@@ -55,11 +55,9 @@ func TestB17_RealAgentsWithARequestOpen(t *testing.T) {
 		m.late(a, ran)
 		word := m.word()
 		next := m.next(id, "@@say:"+word)
-		if m.kind == "gemini" { // it keeps a conversation only once a turn of it has ended
-			if j := m.reaches(next, wire.StateFailed); !strings.Contains(detail(j), "the conversation to go on with was not found") {
-				t.Errorf("the next turn failed: %s", detail(j))
-			}
-		} else {
+		j := job(m.until("it ends", func(v *wire.Snapshot) bool { j := job(v, next); return j != nil && j.State.Final() }), next)
+		// gemini keeps a conversation only once a turn of it has ended, and not always then: it is said.
+		if forgot := m.kind == "gemini" && strings.Contains(detail(j), "the conversation to go on with was not found"); !forgot {
 			m.replied(next, word)
 		}
 		if m.run(next) == handle {
