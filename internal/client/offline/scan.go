@@ -48,10 +48,7 @@ func (s *scan) text(at Place, text string) {
 func ending(text string, n int) []string {
 	from := len(text)
 	for i := 0; i < n && from > 0; i++ {
-		from = strings.LastIndexByte(text[:from], '\n')
-		if from < 0 {
-			from = 0
-		}
+		from = max(strings.LastIndexByte(text[:from], '\n'), 0)
 	}
 	if n == 0 {
 		return nil

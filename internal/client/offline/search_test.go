@@ -81,11 +81,12 @@ func search(t *testing.T, h *home.Home, q Query) (out []string) {
 		q.Hits = 3
 	}
 	err := open(t, h).Search(t.Context(), q, func(f *Found) error {
-		line := fmt.Sprintf("%s %d:", f.Job, f.Total)
+		var line strings.Builder
+		fmt.Fprintf(&line, "%s %d:", f.Job, f.Total)
 		for _, p := range f.Places {
-			line += fmt.Sprintf(" %s[%s|%s|%s]", p.In, strings.Join(p.Before, ";"), p.Line, strings.Join(p.After, ";"))
+			fmt.Fprintf(&line, " %s[%s|%s|%s]", p.In, strings.Join(p.Before, ";"), p.Line, strings.Join(p.After, ";"))
 		}
-		out = append(out, line)
+		out = append(out, line.String())
 		return nil
 	})
 	if err != nil {

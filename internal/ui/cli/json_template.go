@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,10 +172,8 @@ func shown(v any) string {
 
 // oneOf refuses a word that is none of the choices, with the nearest of them. Without a flag it is no flag's value.
 func oneOf(what, flag, word string, choices []string) error {
-	for _, c := range choices {
-		if c == word {
-			return nil
-		}
+	if slices.Contains(choices, word) {
+		return nil
 	}
 	next := "choose from: " + strings.Join(choices, " ")
 	if near := config.Nearest(word, choices); near != "" {
