@@ -58,10 +58,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	mask := func() *redact.Masker { return masker }
 	notify := runlog.NewNotifier()
 	port := &hubPort{}
-	site := ground.New(ground.Config{
-		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: room(opt.Config),
-		Variables: func() []string { return agent.Environment(opt.Environ, agent.Kind{}, agent.Launch{}, nil) }, Hub: port.hub.Load, Log: log, Now: opt.Now,
-	})
+	site := newSite(opt, port, log)
 	var abandoned atomic.Bool
 	launcher := run.New(ctx, run.Config{
 		Home: opt.Home, Hub: port, Saved: port.saved, Ground: site, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
@@ -115,6 +112,14 @@ func (b *bench) attend(ctx context.Context, opt Options, log *slog.Logger, w bac
 		home: opt.Home, store: b.store, hub: b.hub, log: log, now: opt.Now, keep: time.Duration(opt.Config.Retention.Days) * 24 * time.Hour,
 	}
 	b.wg.Go(func() { keep.run(hubCtx, w.ended) })
+}
+
+// newSite is the ground of a home's runs.
+func newSite(opt Options, port *hubPort, log *slog.Logger) *ground.Ground {
+	return ground.New(ground.Config{
+		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: room(opt.Config),
+		Variables: func() []string { return agent.Environment(opt.Environ, agent.Kind{}, agent.Launch{}, nil) }, Hub: port.hub.Load, Log: log, Now: opt.Now,
+	})
 }
 
 // endedRuns are the runs that were over when the ledger was last written.

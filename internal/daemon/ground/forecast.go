@@ -41,7 +41,7 @@ func (g *Ground) Forecast(ctx context.Context) (wire.Forecast, error) {
 	defer cancel()
 	f, err := g.cast.make(ctx, g, "")
 	if err == nil {
-		g.Hub().Foretell(f)
+		g.Hub().Jobs().Foretell(f)
 	}
 	return f, err
 }

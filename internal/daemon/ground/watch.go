@@ -81,5 +81,5 @@ func (g *Ground) foretell(ctx context.Context, j row.Job) {
 		g.Log.Warn("no forecast was made", "error", err)
 		return
 	}
-	g.Hub().Foretell(f)
+	g.Hub().Jobs().Foretell(f)
 }

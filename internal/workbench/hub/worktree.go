@@ -40,9 +40,9 @@ type forecast struct {
 }
 
 // Foretell shows a forecast to all who watch.
-func (h *Hub) Foretell(f wire.Forecast) {
-	h.do(func() {
-		h.m.gen++
-		h.m.forecast = forecast{&f, h.m.gen}
+func (js Jobs) Foretell(f wire.Forecast) {
+	js.h.do(func() {
+		js.h.m.gen++
+		js.h.m.forecast = forecast{&f, js.h.m.gen}
 	})
 }
