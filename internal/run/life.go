@@ -108,6 +108,7 @@ func (r *run) begin(ctx context.Context) bool {
 	}
 	if err != nil && ctx.Err() == nil {
 		r.notStarted(err)
+		r.c.Ground.Leave(r.last, r.o)
 	}
 	return err == nil
 }

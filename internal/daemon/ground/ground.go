@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -161,5 +162,20 @@ func (g *Ground) Settle(ctx context.Context, plans []string) {
 			continue
 		}
 		g.Log.Info("a worktree does not fit", "path", f.Path, "kind", string(f.Kind), "what", f.Text, "error", err)
+	}
+	g.unlock(ctx, intents)
+}
+
+// unlock lets go of the worktrees that a daemon held which died between the end of a run and its last step. One whose
+// run may live is let go of at that run's end.
+func (g *Ground) unlock(ctx context.Context, intents []repo.Intent) {
+	for _, in := range intents {
+		held := slices.ContainsFunc(g.Hub().Snapshot().Runs, func(r wire.Run) bool { return r.Live && r.Cwd == in.Cwd() })
+		if _, err := g.Trees.Ways().Open(in.Path); held || err != nil {
+			continue
+		}
+		if err := g.Trees.Release(ctx, in.Path); err != nil {
+			g.Log.Warn("a worktree stays locked", "path", in.Path, "error", err)
+		}
 	}
 }

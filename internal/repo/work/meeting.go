@@ -96,7 +96,10 @@ func (w Branch) Meets(other Branch) bool {
 	for _, f := range small {
 		isFile[f] = true
 		for d := path.Dir(f); d != "."; d = path.Dir(d) {
-			isFile[d] = isFile[d]
+			if _, there := isFile[d]; there {
+				break
+			}
+			isFile[d] = false
 		}
 	}
 	return slices.ContainsFunc(large, func(f string) bool {
