@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"strings"
 
 	"scv/internal/wire"
@@ -91,3 +92,29 @@ func plainID(id string) bool {
 	}
 	return len(id) <= 128 && !strings.HasPrefix(id, "-")
 }
+
+// Mute is the dialect of a program that has a terminal: it serves no turns, nothing is read from it, and nothing is said
+// to it but by whoever types. It holds no state.
+type Mute struct{}
+
+// Plan refuses.
+func (Mute) Plan(Turn) (Launch, error) {
+	return Launch{}, wire.Refuse(wire.ReasonRefused, "scv jobs attach ID", "a terminal takes no prompts of SCV's")
+}
+
+// Feed tells that the terminal is there.
+func (Mute) Feed(in Input) []Fact {
+	if in.Kind == InputStarted {
+		return []Fact{{Kind: FactReady}}
+	}
+	return nil
+}
+
+// Next says nothing.
+func (Mute) Next(Wishes, uint64) (Message, bool) { return Message{}, false }
+
+// Checkpoint is empty.
+func (Mute) Checkpoint() (json.RawMessage, error) { return json.RawMessage("{}"), nil }
+
+// Restore restores nothing.
+func (Mute) Restore(json.RawMessage) error { return nil }

@@ -66,7 +66,7 @@ func Predates(err error) bool {
 // offers refuses what the daemon would not understand, or would ignore. A key is no option: without it only the
 // promise of exactly once is missing, and nothing is repeated by itself.
 func (c *Conn) offers(cmd wire.Command) error {
-	need, what := "", cmd.Action()
+	need, what := ofTerminal(cmd), cmd.Action()
 	switch cmd := cmd.(type) {
 	case wire.WorkbenchStart:
 		switch {
@@ -116,11 +116,24 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureDiff
 	case wire.ForecastCommand:
 		need = wire.FeatureForecast
-	case wire.WorkbenchWatch, wire.RunLogWatch, wire.AttachWatch:
+	case wire.WorkbenchWatch, wire.RunLogWatch:
 		need = wire.FeatureWatch
 	}
 	if need == "" || c.Has(need) {
 		return nil
 	}
 	return older(what, "")
+}
+
+// ofTerminal is the feature that a command on terminals needs; empty for what every release knows.
+func ofTerminal(cmd wire.Command) string {
+	switch cmd := cmd.(type) {
+	case wire.AttachWatch:
+		return wire.FeatureTerminal
+	case wire.AttachCommand:
+		if cmd.Shell {
+			return wire.FeatureTerminal
+		}
+	}
+	return ""
 }

@@ -40,6 +40,18 @@ var (
 	ErrBroken = errors.New("the daemon closed the connection")
 )
 
+// unsent is the error of a message that did not reach the daemon.
+type unsent struct{ error }
+
+// Unwrap gives what went wrong.
+func (u unsent) Unwrap() error { return u.error }
+
+// Unsent reports whether an error of Call says that the daemon did not get the message, so that it may be sent again.
+func Unsent(err error) bool {
+	_, ok := errors.AsType[unsent](err)
+	return ok
+}
+
 // A Target is where a daemon is and who speaks to it.
 type Target struct {
 	Socket string
@@ -158,7 +170,7 @@ func (c *Conn) exchange(ctx context.Context, msg wire.ClientMessage) (wire.Serve
 		if event, readErr := c.next(); readErr == nil {
 			return event, nil
 		}
-		return nil, c.broken(ctx, err)
+		return nil, unsent{c.broken(ctx, err)}
 	}
 	event, err := c.next()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"scv/internal/agent"
+	"scv/internal/daemon/desk"
 	"scv/internal/daemon/ground"
 	"scv/internal/daemon/machine"
 	"scv/internal/daemon/server"
@@ -33,6 +34,7 @@ type bench struct {
 
 	abandoned *atomic.Bool // the home is gone
 	launcher  *run.Launcher
+	desk      *desk.Desk
 	began     time.Time
 	adopted   int
 	broke     chan struct{} // closed when the hub has ended
@@ -59,23 +61,24 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	notify := runlog.NewNotifier()
 	port := &hubPort{}
 	site := newSite(opt, port, log)
+	screens := desk.New(ctx, desk.Options{Home: opt.Home, Mask: mask, Log: log})
 	var abandoned atomic.Bool
 	launcher := run.New(ctx, run.Config{
 		Home: opt.Home, Hub: port, Saved: port.saved, Ground: site, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
-		Original: store.Original, Notify: notify, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
+		Original: store.Original, Notify: notify, Terminals: screens, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
 		Version: opt.Version, Log: log, Now: opt.Now, Abandoned: abandoned.Load,
 	})
 	ended := make(chan struct{}, 1)
 	h := hub.New(hub.Options{
 		Journal: journal{archive: store, ended: ended}, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config, opt.value("SCV_DELEGATION_DEPTH")), Now: opt.Now,
-		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, AfterLimit: kinds.afterLimit, Budget: kinds.budget, Transport: kinds.transport,
+		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, AfterLimit: kinds.afterLimit, Budget: kinds.budget, Transport: kinds.transport, Terminal: kinds.terminal,
 		ApprovalWait: opt.Config.Approvals.Wait,
 	})
 	port.hub.Store(h)
 	b := &bench{
-		store: store, hub: h, abandoned: &abandoned, launcher: launcher, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
+		store: store, hub: h, abandoned: &abandoned, launcher: launcher, desk: screens, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
 		served: server.Workbench{
-			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify,
+			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify, Screens: screens,
 			Agents: kinds.names(), Mode: kinds.workspaceMode, Fits: kinds.fits, Problems: problems(opt.Config, loaded.Lost, more),
 			Trees: site.Trees, Work: site.Work, Ground: site,
 		},
@@ -160,6 +163,7 @@ func (b *bench) close(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	b.hub.Rest(bounded)
 	b.launcher.Shutdown(bounded)
+	b.desk.Leave()
 	cancel()
 	b.cancel()
 	b.wg.Wait()

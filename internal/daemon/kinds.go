@@ -12,6 +12,7 @@ import (
 
 	"scv/internal/agent"
 	"scv/internal/agent/catalog"
+	"scv/internal/agent/shell"
 	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/home/offer"
@@ -26,6 +27,7 @@ type kinds struct {
 	home   *home.Home
 	config *config.Config
 	known  map[string]known
+	shell  string // the owner's
 }
 
 // known is an agent with the owner's settings, by transport. Words are the wire's: acp for a live one, cli.
@@ -43,7 +45,7 @@ type choice struct {
 }
 
 func newKinds(opt Options) *kinds {
-	k := &kinds{home: opt.Home, config: opt.Config, known: make(map[string]known)}
+	k := &kinds{home: opt.Home, config: opt.Config, known: make(map[string]known), shell: opt.value("SHELL")}
 	for _, entry := range catalog.Builtin() {
 		k.add(opt, entry)
 	}
@@ -89,6 +91,12 @@ func (k *kinds) add(opt Options, entry catalog.Entry) {
 
 // find returns an agent over the transport that a run's row names; empty for the one that a new job would get.
 func (k *kinds) find(name, transport string) (agent.Kind, agent.Settings, bool) {
+	if name == wire.ShellAgent { // it is no agent that a job may ask for
+		return shell.Kind(), agent.Settings{Command: k.shell}, true
+	}
+	if transport == wire.TransportTerminal { // any that goes on with the conversation there
+		transport = ""
+	}
 	a, ok := k.known[name]
 	if transport == "" {
 		transport = a.prefer
@@ -177,6 +185,12 @@ func sentences(err error) string {
 		return err.Error()
 	}
 	return strings.Join(out, " ")
+}
+
+// terminal reports whether an agent goes on with its conversations in a terminal of its own.
+func (k *kinds) terminal(name string) bool {
+	kind, _, ok := k.find(name, "")
+	return ok && kind.Terminal != nil
 }
 
 // limits are those of the hub. A daemon that itself lives inside a run has as many levels less.

@@ -37,18 +37,19 @@ type Config struct {
 	// Kinds returns the agent of a name over the transport that its run's row names; empty for the one that is chosen.
 	Kinds func(name, transport string) (agent.Kind, agent.Settings, bool)
 	// Offered takes what an agent said that it can do, masked. It may be nil, must not block long, and may hear it again.
-	Offered  func(agent string, o wire.AgentOffer)
-	Mask     func() *redact.Masker
-	Original func(job wire.JobID) (string, error) // the unmasked prompt of a job whose wish is Private
-	Notify   *runlog.Notifier
-	Ground   Ground   // nil: no repositories
-	Exe      string   // absolute path of this program, which is its own shim
-	Environ  []string // the daemon's environment, of which agents get a part
-	HomeID   string
-	Version  string // of this program, for the run's records
-	Log      *slog.Logger
-	Now      func() time.Time
-	Timing   Timing
+	Offered   func(agent string, o wire.AgentOffer)
+	Mask      func() *redact.Masker
+	Original  func(job wire.JobID) (string, error) // the unmasked prompt of a job whose wish is Private
+	Notify    *runlog.Notifier
+	Terminals Terminals // may be nil
+	Ground    Ground    // nil: no repositories
+	Exe       string    // absolute path of this program, which is its own shim
+	Environ   []string  // the daemon's environment, of which agents get a part
+	HomeID    string
+	Version   string // of this program, for the run's records
+	Log       *slog.Logger
+	Now       func() time.Time
+	Timing    Timing
 
 	// Abandoned reports that the home is gone, so that every run is to be ended without a wish on disk; nil: never.
 	Abandoned func() bool

@@ -25,6 +25,9 @@ func (r *run) dial(ctx context.Context, life control.Liveness) error {
 			pid = life.Shim.Agent
 		}
 		r.report(row.Life{Kind: row.LifeAdopted, PID: pid})
+		if r.o.Run.Terminal != nil {
+			r.c.Terminals.Open(r.o)
+		}
 	}
 	return nil
 }

@@ -55,7 +55,9 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 	// What came of the spool is asked for before the end is told: it goes along with the end of the turn then, and
 	// needs no commit of its own. The end itself is found again without a spool.
 	stored := r.stored(r.c.Timing.Dial)
-	r.report(r.ending(end))
+	last := r.ending(end)
+	r.report(last)
+	r.c.Terminals.Close(r.h, last.Detail)
 	r.c.Ground.Leave(r.last, r.o)
 	if stored || r.stored(0) {
 		r.clean()
@@ -118,6 +120,8 @@ func (r farewell) stored(most time.Duration) bool {
 func (r farewell) ending(end fold.Finish) row.Life {
 	status := r.fold.Status(end)
 	switch {
+	case status != "lost" && end.Exit != nil && r.o.Run.Terminal != nil:
+		return row.Life{Kind: row.LifeEnded, Status: status, Detail: takeover(r).exitWords(*end.Exit)}
 	case status != "lost" && end.Exit != nil:
 		return row.Life{Kind: row.LifeEnded, Status: status, Detail: exitSentence(*end.Exit), Given: r.fold.Given()}
 	case status != "lost":
@@ -190,6 +194,7 @@ func (r vigil) watchBlindly(ctx context.Context, why error) {
 					Kind: row.LifeLost, Status: "lost", Class: string(agent.ClassLost),
 					Detail: "it has ended, and what it said cannot be read: " + sentence(why),
 				})
+				r.c.Terminals.Close(r.h, "it has ended, and nobody can tell how")
 				return
 			}
 			r.log.Warn("what a lost run left behind was not ended", "error", err)

@@ -75,6 +75,9 @@ func (r *run) take(items []fold.Item) error {
 				return err
 			}
 			r.wrote = r.wrote || seq > 0
+			if r.o.Run.Terminal != nil && seq > 0 && item.Event.Kind == wire.EventNote {
+				r.c.Terminals.Note(r.h, item.Event.Text)
+			}
 			continue
 		}
 		r.clocks.step(*item.Step)

@@ -34,6 +34,9 @@ func New(ctx context.Context, c Config) *Launcher {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Terminals == nil {
+		c.Terminals = noTerminals{}
+	}
 	if c.Ground == nil {
 		c.Ground = noGround{}
 	}

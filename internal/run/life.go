@@ -160,6 +160,9 @@ func (r *run) prepare() error {
 	if r.kind, r.set, ok = r.c.Kinds(r.o.Run.Agent, r.o.Run.Transport); !ok {
 		return wire.Refuse(wire.ReasonNotFound, "scv agents list", "There is no agent %q any more.", r.o.Run.Agent)
 	}
+	if r.o.Run.Terminal != nil {
+		r.kind = muted(r.kind)
+	}
 	if r.o.Run.Turn != nil {
 		r.first = *r.o.Run.Turn
 	}
@@ -252,6 +255,7 @@ func (r *run) notStarted(err error) {
 		class = agent.ClassLost
 	}
 	r.log.Warn("a run was not started", "error", err)
+	r.c.Terminals.Close(r.h, "it was not started: "+sentence(err))
 	if lack := lacking(err); lack != "" && !r.o.Adopt {
 		r.report(row.Life{Kind: row.LifeHeldUp, Detail: lack})
 		return

@@ -28,32 +28,20 @@ type beginning struct{ *run }
 // start plans the process, makes the run's directory and starts the agent behind a shim. After nil the shim lives or
 // lived, and the spool tells the rest; an error says that nothing was started.
 func (r beginning) start(ctx context.Context) error {
-	w, err := r.wanted()
+	plan := r.plan
+	if r.o.Run.Terminal != nil {
+		plan = takeover(r).plan
+	}
+	w, launch, err := plan(ctx)
 	if err != nil {
 		return err
 	}
-	turn, err := talk(r).turnOf(*w.Turn)
-	if err != nil {
-		return err
-	}
-	launch, err := r.kind.New(r.set).Plan(turn)
-	if err != nil {
-		return err
-	}
-	notes, err := r.ready(ctx, *w.Turn)
-	if err == nil {
-		w, err = r.wanted() // a worktree takes its time
-	}
-	if err != nil {
-		return err
-	}
-	launch.Note = strings.TrimSpace(launch.Note + " " + notes)
 	if err := r.lay(launch); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.c.Timing.Spawn)
 	defer cancel()
-	spawned, err := control.Spawn(bounded, r.spawnSpec(*w.Turn, launch))
+	spawned, err := control.Spawn(bounded, r.spawnSpec(w, launch))
 	if err != nil {
 		return err
 	}
@@ -62,11 +50,39 @@ func (r beginning) start(ctx context.Context) error {
 		r.log.Warn("the start of the agent is not certain", "error", err)
 		return nil // follow finds out by the lock
 	}
+	if r.o.Run.Terminal != nil {
+		r.c.Terminals.Open(r.o) // before the program can have ended
+	}
 	if shim, err := control.ReadShim(r.dir); err == nil && shim.Agent != 0 {
 		r.seen = true
 		r.report(row.Life{Kind: row.LifeStarted, PID: shim.Agent})
 	}
 	return nil
+}
+
+// plan says how the process of the run starts for its first turn, and makes the ground ready for it.
+func (r beginning) plan(ctx context.Context) (row.TurnWish, agent.Launch, error) {
+	w, err := r.wanted()
+	if err != nil {
+		return row.TurnWish{}, agent.Launch{}, err
+	}
+	turn, err := talk(r).turnOf(*w.Turn)
+	if err != nil {
+		return row.TurnWish{}, agent.Launch{}, err
+	}
+	launch, err := r.kind.New(r.set).Plan(turn)
+	if err != nil {
+		return row.TurnWish{}, agent.Launch{}, err
+	}
+	notes, err := r.ready(ctx, *w.Turn)
+	if err == nil {
+		w, err = r.wanted() // a worktree takes its time
+	}
+	if err != nil {
+		return row.TurnWish{}, agent.Launch{}, err
+	}
+	launch.Note = strings.TrimSpace(launch.Note + " " + notes)
+	return *w.Turn, launch, nil
 }
 
 // wanted are the wishes while they still ask for a start.
@@ -137,12 +153,16 @@ func (r *run) readNote() (string, error) {
 }
 
 func (r beginning) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnSpec {
+	environ := r.c.Environ
+	if r.o.Run.Terminal != nil {
+		environ = withoutTerminal(environ)
+	}
 	return control.SpawnSpec{
 		Exe: r.c.Exe, RunDir: r.dir, Argv: launch.Argv,
-		Env: agent.Environment(r.c.Environ, r.kind, launch, r.marks(w)),
+		Env: agent.Environment(environ, r.kind, launch, r.marks(w)),
 		Spec: control.Spec{
 			Run: string(r.h), Session: string(w.Session), Job: string(w.Job), Conversation: string(r.o.Conversation.ID),
-			Meta: meta(r.o), Home: r.c.HomeID, Binary: r.c.Version, Argv: []string{r.c.Mask().Text(launch.Argv[0])}, Cwd: w.Cwd, Stdin: control.StdinPipe, Socket: r.c.Home.CtlSocket(r.h),
+			Meta: meta(r.o), Home: r.c.HomeID, Binary: r.c.Version, Argv: []string{r.c.Mask().Text(launch.Argv[0])}, Cwd: w.Cwd, Stdin: control.StdinPipe, Terminal: takeover(r).size(), Socket: r.c.Home.CtlSocket(r.h),
 		},
 	}
 }
@@ -187,6 +207,9 @@ func (r talk) turnOf(w row.TurnWish) (agent.Turn, error) {
 	if err != nil {
 		return agent.Turn{}, err
 	}
+	if w.Handback {
+		prompt = handback + prompt
+	}
 	return agent.Turn{
 		Number: w.Number, Key: turnKey(w.Number), Prompt: prompt, Session: w.Vendor,
 		NewID: r.o.Run.NewID, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
@@ -194,6 +217,10 @@ func (r talk) turnOf(w row.TurnWish) (agent.Turn, error) {
 }
 
 func turnKey(number uint32) string { return "turn:" + strconv.FormatUint(uint64(number), 10) }
+
+// handback stands before the first prompt after a takeover.
+const handback = "[While you were not asked anything, the owner worked in this conversation in your own terminal, " +
+	"and maybe on the files. Look at how things stand before you go on.]\n\n"
 
 // maxOriginals is how many unmasked prompts a run holds in memory: of its turn, and of what was sent into it.
 const maxOriginals = 4

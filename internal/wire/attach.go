@@ -85,7 +85,9 @@ func (c *AttachColor) decodeWire(d *decoder) error {
 
 // AttachSpan is a run of cells of one style; printable text only.
 type AttachSpan struct {
-	Text      string      `json:"text"`
+	Text string `json:"text"`
+	// Cells is how many cells the text takes, where that is not the sum of its characters' widths (ours).
+	Cells     uint16      `json:"cells,omitzero" need:"K"`
 	Fg        AttachColor `json:"fg,omitzero" need:"O"`
 	Bg        AttachColor `json:"bg,omitzero" need:"O"`
 	Bold      bool        `json:"bold,omitzero" need:"K"`
@@ -118,4 +120,13 @@ type AttachPage struct {
 	Ended             bool           `json:"ended,omitzero" need:"K"`
 	Exit              *string        `json:"exit,omitzero" need:"O"`
 	Note              *string        `json:"note,omitzero" need:"O"` // input that could not be delivered
+}
+
+// RecordingName is the file of a run's directory that keeps what its terminal showed, a RecordedPage a line (ours).
+const RecordingName = "screen.jsonl"
+
+// A RecordedPage is what a terminal showed, or what changed on it, at a moment (ours). It is masked.
+type RecordedPage struct {
+	AtMs uint64     `json:"at_ms"`
+	Page AttachPage `json:"page"`
 }

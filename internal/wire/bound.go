@@ -92,7 +92,7 @@ const NoDeadline uint64 = 4102444800
 
 // Features that Initialized may announce (ours).
 const (
-	// FeatureWatch: workbench_watch, run_log_watch and attach_watch.
+	// FeatureWatch: workbench_watch and run_log_watch.
 	FeatureWatch = "watch"
 	// FeatureKey: the key of mutating commands.
 	FeatureKey = "key"
@@ -123,6 +123,8 @@ const (
 	FeatureQueue = "queue"
 	// FeatureFollow: workbench_retry and workbench_fork.
 	FeatureFollow = "follow"
+	// FeatureTerminal: attach_watch, shell of attach and attach_end, cells of a span.
+	FeatureTerminal = "terminal"
 	// FeatureHolds: the action agent_resume, and check of workbench_start.
 	FeatureHolds = "holds"
 	// FeatureTail: tail of run_log.

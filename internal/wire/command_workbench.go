@@ -124,6 +124,8 @@ type AttachCommand struct {
 	Rows         *uint16        `json:"rows,omitzero" need:"O"`
 	Interrupt    bool           `json:"interrupt,omitzero" need:"K"`
 	InterruptJob *JobID         `json:"interrupt_job,omitzero" need:"O"` // means nothing without Interrupt
+	Shell        bool           `json:"shell,omitzero" need:"K"`         // the owner's shell where the conversation works (ours)
+	Run          *RunHandle     `json:"run,omitzero" need:"O"`           // only this run's terminal: none is opened (ours)
 	Key          string         `json:"key,omitempty" need:"K"`          // ours
 }
 
@@ -145,7 +147,8 @@ type AttachDetach struct {
 type AttachEnd struct {
 	Session      SessionID      `json:"session"`
 	Conversation ConversationID `json:"conversation"`
-	Key          string         `json:"key,omitempty" need:"K"` // ours
+	Shell        bool           `json:"shell,omitzero" need:"K"` // the shell that is open there (ours)
+	Key          string         `json:"key,omitempty" need:"K"`  // ours
 }
 
 // WorkbenchWatch asks for a snapshot and then for what changes, as WatchPage events (ours).
@@ -162,10 +165,12 @@ type RunLogWatch struct {
 	Tail bool `json:"tail,omitzero" need:"K"`
 }
 
-// AttachWatch asks for the screen of a hold, and then for what changes (ours).
+// AttachWatch asks for the screen of a hold, and then for what changes (ours). With Run in place of a hold it only looks
+// at the terminal of that run.
 type AttachWatch struct {
-	ID    HoldID `json:"id"`
-	After uint64 `json:"after" need:"D"`
+	ID    HoldID     `json:"id,omitempty" need:"K"`
+	Run   *RunHandle `json:"run,omitzero" need:"O"`
+	After uint64     `json:"after" need:"D"`
 }
 
 // Action returns workbench.

@@ -138,6 +138,9 @@ const (
 	TransportTerminal = "terminal"
 )
 
+// ShellAgent is the agent that a run of the owner's own shell names.
+const ShellAgent = "shell"
+
 // RestorableSession is a session of a process that is gone, whose waiting prompts can be taken over.
 type RestorableSession struct {
 	ID               SessionID `json:"id"`

@@ -45,6 +45,7 @@ func Kind() agent.Kind {
 		Endpoint: "ANTHROPIC_BASE_URL",
 		Install:  "npm install -g @anthropic-ai/claude-code",
 		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Terminal: terminal,
 	}
 }
 

@@ -36,6 +36,7 @@ func Kind() agent.Kind {
 		Endpoint: "OPENAI_BASE_URL",
 		Install:  "npm install -g @openai/codex",
 		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Terminal: terminal,
 	}
 }
 

@@ -20,7 +20,8 @@ const version = 1
 func Kind() agent.Kind {
 	return agent.Kind{
 		Name: "demo", Command: "scv", Transport: agent.TransportCLI, Version: version,
-		New: func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Terminal: terminal,
 	}
 }
 

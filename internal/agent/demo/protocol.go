@@ -6,6 +6,9 @@ const Argument = "__demo-agent"
 // LiveFlag makes the process serve several turns, hear what is said during them, and ask.
 const LiveFlag = "--live"
 
+// TerminalFlag makes the process show its session on a terminal, for the owner.
+const TerminalFlag = "--terminal"
+
 // The types of a Message. A prompt has none.
 const (
 	Steer  = "steer"  // Text for the running turn: Key

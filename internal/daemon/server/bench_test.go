@@ -142,6 +142,7 @@ type bench struct {
 	log     *syncBuffer
 	dir     string // a workspace
 	stopped chan bool
+	stage   *stage
 }
 
 // syncBuffer is a log that tests read and wait for.
@@ -199,6 +200,7 @@ func newBench(t *testing.T, s setup) *bench {
 		t: t, home: h, journal: &journal{jobs: map[wire.JobID]row.Job{}, results: map[wire.JobID]row.Result{}, prompts: map[wire.JobID]row.Prompt{}, approvals: map[uint64]row.Approval{}},
 		orders: make(chan row.Order, 100), wakes: make(chan wire.RunHandle, 100), notify: runlog.NewNotifier(), socket: filepath.Join(dir, "s"), log: newSyncBuffer(),
 		dir: filepath.Join(dir, "work"), stopped: make(chan bool, 1),
+		stage: newStage(),
 	}
 	if err := os.Mkdir(b.dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -210,7 +212,7 @@ func newBench(t *testing.T, s setup) *bench {
 	s.loaded.HomeID = "home-1"
 	log := slog.New(slog.NewTextHandler(b.log, nil))
 	b.hub = hub.New(hub.Options{
-		Journal: b.journal, Launcher: &launcher{b.orders, b.wakes}, Loaded: s.loaded, Log: log,
+		Journal: b.journal, Launcher: &launcher{b.orders, b.wakes}, Loaded: s.loaded, Log: log, Terminal: func(agent string) bool { return agent == "codex" },
 		Random: func(n int) string { drawn++; return fmt.Sprintf("%0*x", n, drawn) },
 	})
 	b.srv = New(Options{Version: "9.9", Log: log, Now: time.Now, Stall: s.stall, Stop: func(all bool) { b.stopped <- all }})
@@ -249,7 +251,7 @@ func (b *bench) ready() {
 	masker := redact.New(redact.Secret("known-secret-value-1234567890"))
 	b.srv.Ready(Workbench{
 		Hub: b.hub, Records: b.journal, Home: b.home, HomeID: "home-1", Notify: b.notify,
-		Mask: func() *redact.Masker { return masker }, Agents: []string{"claude", "codex", "demo"},
+		Mask: func() *redact.Masker { return masker }, Agents: []string{"claude", "codex", "demo"}, Screens: b.stage,
 	})
 }
 

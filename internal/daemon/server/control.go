@@ -44,6 +44,8 @@ func (c *conn) control(m wire.DaemonControl) error {
 		return r.workbenchWatch(cmd)
 	case wire.RunLogWatch:
 		return logReader{r}.runLogWatch(cmd)
+	case wire.AttachWatch:
+		return taker{r}.attachWatch(cmd)
 	}
 	r.ctx = c.work
 	ans, err := r.do(m.Command)
@@ -86,6 +88,8 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 	case wire.WorkbenchApprove, wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalRuleAdd, wire.ApprovalRuleRemove,
 		wire.ApprovalTest, wire.ConfirmAsk, wire.ConfirmStatus:
 		return asker{r}.do(cmd)
+	case wire.AttachCommand, wire.AttachIO, wire.AttachDetach, wire.AttachEnd:
+		return taker{r}.do(cmd)
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
 	case wire.JobPrompt, wire.JobMove, wire.ConversationPause, wire.ConversationResume, wire.AgentResume:

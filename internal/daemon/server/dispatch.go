@@ -17,6 +17,7 @@ func features() []string {
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
 		wire.FeatureRestart, wire.FeatureTransport,
 		wire.FeatureQueue, wire.FeatureFollow, wire.FeatureHolds,
+		wire.FeatureTerminal,
 		wire.FeatureDigest, wire.FeatureApprovals,
 		wire.FeatureWorktree, wire.FeatureDiff, wire.FeatureForecast,
 	}

@@ -32,8 +32,6 @@ func codeOf(cmd wire.Command) wire.ErrorCode {
 func notOffered(cmd wire.Command) error {
 	message, hint := "", "see what there is: scv --help"
 	switch cmd.(type) {
-	case wire.AttachCommand, wire.AttachIO, wire.AttachDetach, wire.AttachEnd, wire.AttachWatch:
-		message, hint = "this release cannot take over an agent's terminal", "follow the run instead: scv jobs log -f"
 	case wire.RestartWhenIdle:
 		message, hint = "this release does not restart by itself", "restart it: scv restart   Runs go on meanwhile"
 	case wire.ChannelSet, wire.ChannelLogout:

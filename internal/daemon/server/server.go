@@ -53,6 +53,7 @@ type Workbench struct {
 	HomeID  string
 	Mask    func() *redact.Masker
 	Notify  *runlog.Notifier
+	Screens Screens
 	Agents  []string                                      // names that a job may ask for, sorted
 	Mode    func(workspace, agent string) (string, error) // permission mode of a job that names none
 	// Fits refuses a job that its agent is known not to be able to serve over a transport or with a model; nil refuses none.

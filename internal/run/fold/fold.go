@@ -156,6 +156,8 @@ func (f *Fold) note(n spool.Note) {
 		f.flush(&f.err, agent.InputErr)
 	case n.Stop != nil:
 		f.stopped = true
+	case n.Undelivered != nil:
+		f.remark(fmt.Sprintf("%d typed bytes were dropped: the program in the terminal did not read them in time", n.Undelivered.Bytes))
 	case n.Strays != nil:
 		f.remark(strays(*n.Strays))
 	}

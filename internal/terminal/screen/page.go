@@ -290,7 +290,7 @@ func (s *Screen) spans(w *row) []wire.AttachSpan {
 			flush()
 			st = p.St
 		}
-		odd := p.Ch&isCluster != 0 && s.clusters.odd(p)
+		odd := p.Ch&(isCluster|isMasked) == isCluster && p.St.Fg&hidden == 0 && s.clusters.odd(p)
 		if odd {
 			flush()
 		}
@@ -306,6 +306,7 @@ func (s *Screen) spans(w *row) []wire.AttachSpan {
 		}
 		if odd {
 			flush()
+			out[len(out)-1].Cells = uint16(cellWidth(p))
 		}
 	}
 	flush()

@@ -73,7 +73,7 @@ func TestV9_Spans(t *testing.T) {
 		{"runs", "a\x1b[1mb\x1b[mc", []wire.AttachSpan{{Text: "a"}, {Text: "b", Bold: true}, {Text: "c"}}},
 		{"wide", "世\x1b[1m界", []wire.AttachSpan{{Text: "世"}, {Text: "界", Bold: true}}},
 		{"concealed", "a\x1b[8msecret\x1b[mb", []wire.AttachSpan{{Text: "a"}, {Text: "      "}, {Text: "b"}}},
-		{"a cluster that counts otherwise is alone", "a❤️b", []wire.AttachSpan{{Text: "a"}, {Text: "❤️"}, {Text: "b"}}},
+		{"a cluster that counts otherwise is alone", "a❤️b", []wire.AttachSpan{{Text: "a"}, {Text: "❤️", Cells: 2}, {Text: "b"}}},
 		{"a cluster that counts alike is not", "ae\u0301b", []wire.AttachSpan{{Text: "ae\u0301b"}}},
 	} {
 		if d := diff(c.want, spansOf(c.in, 0)); d != "" {

@@ -26,6 +26,7 @@ type fake struct {
 	at     uint64
 	got    []string // what was typed and set, in order
 	refuse error
+	stuck  chan struct{} // typing waits until it is closed; nil: it does not
 }
 
 func newFake() *fake {
@@ -105,7 +106,15 @@ func (f *fake) note(format string, args ...any) error {
 	return f.refuse
 }
 
-func (f *fake) Type(_ context.Context, p []byte) error { return f.note("%q", p) }
+func (f *fake) Type(ctx context.Context, p []byte) error {
+	if f.stuck != nil {
+		select {
+		case <-f.stuck:
+		case <-ctx.Done():
+		}
+	}
+	return f.note("%q", p)
+}
 
 func (f *fake) Resize(_ context.Context, cols, rows uint16) error {
 	return f.note("%dx%d", cols, rows)

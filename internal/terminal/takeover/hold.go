@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"fmt"
 	"time"
 
 	"scv/internal/wire"
@@ -31,15 +32,23 @@ func (t *Terminal) Attach(cols, rows uint16) (page wire.AttachPage, err error) {
 	return page, err
 }
 
-// IO types, then resizes, then reads, as attach_io says. An unknown, taken or lapsed hold is refused with its reason.
+// IO types, then resizes, then reads, as attach_io says. It waits for room for the input as long as the program may take
+// to read; what finds none is dropped with a note. An unknown, taken or lapsed hold is refused with its reason.
 func (t *Terminal) IO(q wire.AttachIO) (page wire.AttachPage, err error) {
+	if len(q.Input) > wire.MaxInputBytes {
+		return page, wire.Refuse(wire.ReasonTooLarge, "send it in parts", "at most %d bytes may be typed at once", wire.MaxInputBytes)
+	}
+	room := t.sender.reserve(len(q.Input), t.o.Timing.Deliver, t.gone)
 	ok := t.do(func() {
 		if err = t.check(q.ID); err != nil {
+			if room {
+				t.sender.release(len(q.Input))
+			}
 			return
 		}
-		if len(q.Input) > wire.MaxInputBytes {
-			err = wire.Refuse(wire.ReasonTooLarge, "send it in parts", "at most %d bytes may be typed at once", wire.MaxInputBytes)
-			return
+		if !room {
+			t.tell(fmt.Sprintf("%d typed bytes were not delivered: the program does not read its input", len(q.Input)))
+			q.Input = ""
 		}
 		t.sender.typed([]byte(q.Input))
 		t.resize(value(q.Cols), value(q.Rows))
@@ -66,11 +75,12 @@ func (t *Terminal) Detach(id wire.HoldID) (err error) {
 	return err
 }
 
-// Look returns the whole screen without taking anything; false when the terminal is not served any more.
+// Look returns the whole screen, for the hold that is current, without taking anything; false when the terminal is not served any more.
 func (t *Terminal) Look() (page wire.AttachPage, ok bool) {
 	ok = t.do(func() {
 		t.look()
 		page = t.page(0, false)
+		page.ID = t.hold.id
 	})
 	return page, ok
 }

@@ -57,14 +57,16 @@ func (t *Terminal) held(now time.Time) time.Duration {
 	return t.pace.sync.Add(t.o.Timing.Hold).Sub(now)
 }
 
-// look takes what the program has drawn; it reports whether that changed what is shown.
-func (t *Terminal) look() bool {
+// look takes what the program has drawn. Whoever looks first, all who watch are told of a change.
+func (t *Terminal) look() {
 	now := time.Now()
 	if t.held(now) > 0 && t.picture.view.Generation() > 0 {
-		return false
+		return
 	}
 	t.pace.last = now
-	return t.picture.view.Refresh()
+	if t.picture.view.Refresh() {
+		t.wake()
+	}
 }
 
 // refresh is look for those who watch.
@@ -73,9 +75,7 @@ func (t *Terminal) refresh() {
 		t.pace.arm(wait)
 		return
 	}
-	if t.look() {
-		t.wake()
-	}
+	t.look()
 }
 
 // page is what changed after a generation. What there is to note is told once, to the one who holds the terminal.

@@ -123,7 +123,7 @@ func (p *picture) resize(cols, rows uint16) bool {
 	if rows == 0 {
 		rows = p.rows
 	}
-	cols, rows = clamp(cols, rows)
+	cols, rows = Clamp(cols, rows)
 	if cols == p.cols && rows == p.rows {
 		return false
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
 // A message is one thing for the shim: typed bytes, a size, or a screen to keep.
 type message struct {
 	typed      []byte
+	reserved   int // of them, to be given back
 	cols, rows uint16
 	screen     []byte
 	at         uint64
@@ -24,10 +26,52 @@ type sender struct {
 	patience time.Duration
 	queue    chan message
 	failed   chan string // one slot: a sentence on what was not delivered
+
+	mu      sync.Mutex
+	waiting int           // typed bytes that the shim has not taken
+	freed   chan struct{} // one slot: fewer wait
+}
+
+// maxTyped bounds what was typed and waits, in bytes.
+const maxTyped = 64 << 10
+
+// reserve waits for room for typed bytes; false when there was none in time.
+func (s *sender) reserve(n int, most time.Duration, gone <-chan struct{}) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		fits := s.waiting+n <= maxTyped || s.waiting == 0
+		if fits {
+			s.waiting += n
+		}
+		s.mu.Unlock()
+		if fits {
+			return true
+		}
+		select {
+		case <-s.freed:
+		case <-timer.C:
+			return false
+		case <-gone:
+			return false
+		}
+	}
+}
+
+// release gives back what was reserved.
+func (s *sender) release(n int) {
+	s.mu.Lock()
+	s.waiting -= n
+	s.mu.Unlock()
+	select {
+	case s.freed <- struct{}{}:
+	default:
+	}
 }
 
 func newSender(s Shim, patience time.Duration) *sender {
-	return &sender{shim: s, patience: patience, queue: make(chan message, maxWaiting), failed: make(chan string, 1)}
+	return &sender{shim: s, patience: patience, queue: make(chan message, maxWaiting), failed: make(chan string, 1), freed: make(chan struct{}, 1)}
 }
 
 // send takes a message; one that finds no room is lost, and the owner is told.
@@ -35,6 +79,7 @@ func (s *sender) send(m message) {
 	select {
 	case s.queue <- m:
 	default:
+		s.release(m.reserved)
 		s.complain(m, fmt.Errorf("%d messages wait for it already", maxWaiting))
 	}
 }
@@ -49,7 +94,7 @@ func (s *sender) typed(p []byte) {
 		case n == 0:
 			n = 1
 		}
-		s.send(message{typed: p[:n]})
+		s.send(message{typed: p[:n], reserved: n})
 		p = p[n:]
 	}
 }
@@ -60,7 +105,9 @@ func (s *sender) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case m := <-s.queue:
-			if err := s.deliver(ctx, m); err != nil && ctx.Err() == nil {
+			err := s.deliver(ctx, m)
+			s.release(m.reserved)
+			if err != nil && ctx.Err() == nil {
 				s.complain(m, err)
 			}
 		}

@@ -67,6 +67,8 @@ type Timing struct {
 	Lease time.Duration // 30 s without a read, after which a hold is nobody's
 	Again time.Duration // 100 ms, at first, between two tries to reach the shim
 	Call  time.Duration // 5 s for the shim to answer
+	// Deliver is 2 s for a program to read what was typed before more is dropped.
+	Deliver time.Duration
 }
 
 func (t Timing) withDefaults() Timing {
@@ -80,6 +82,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Lease, 30*time.Second)
 	set(&t.Again, 100*time.Millisecond)
 	set(&t.Call, 5*time.Second)
+	set(&t.Deliver, 2*time.Second)
 	return t
 }
 
@@ -96,6 +99,7 @@ type Terminal struct {
 	hold     hold
 	watchers map[*Watcher]struct{}
 	pace     pace
+	drained  bool // all that the program put out was drawn
 	ended    bool
 	exit     string
 	note     string
@@ -111,14 +115,14 @@ func New(o Options) *Terminal {
 		o: o, commands: make(chan func()), gone: make(chan struct{}), watchers: map[*Watcher]struct{}{},
 		reader: newReader(o.Shim, o.Timing.Again, o.Log), sender: newSender(o.Shim, o.Timing.Call),
 	}
-	cols, rows := clamp(o.Cols, o.Rows)
+	cols, rows := Clamp(o.Cols, o.Rows)
 	t.picture = picture{sender: t.sender, mask: o.Mask, log: o.Log, fresh: o.Fresh, cols: cols, rows: rows}
 	t.picture.draw(screen.New(int(cols), int(rows)))
 	return t
 }
 
-// clamp brings a size within its bounds; 0 is the default.
-func clamp(cols, rows uint16) (uint16, uint16) {
+// Clamp brings a size within its bounds; 0 is the default.
+func Clamp(cols, rows uint16) (uint16, uint16) {
 	if cols == 0 {
 		cols = DefaultCols
 	}
@@ -136,7 +140,10 @@ func (t *Terminal) Run(ctx context.Context) {
 	go func() {
 		defer close(reading)
 		if t.reader.run(ctx) {
-			t.do(t.over)
+			t.do(func() {
+				t.drained = true
+				t.over()
+			})
 		}
 	}()
 	sending := make(chan struct{})
@@ -194,8 +201,12 @@ func (t *Terminal) tell(note string) {
 	}
 }
 
-// over marks the terminal as ended: its last screen stays readable until Run ends.
+// over marks the terminal as ended once its last output is drawn and it is known how the program ended. The last screen
+// stays readable until Run ends.
 func (t *Terminal) over() {
+	if !t.drained || t.exit == "" {
+		return
+	}
 	t.ended = true
 	t.picture.view.Refresh()
 	t.wake()

@@ -340,3 +340,50 @@ func TestNobodyIsThereAnyMore(t *testing.T) {
 		w.Close()
 	})
 }
+
+// TestOneWhoLooksTakesNothingFromTheOthers: all who watch are told of a change, whoever saw it first.
+func TestOneWhoLooksTakesNothingFromTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		term, stop := serve(t, f)
+		defer stop()
+		w, err := term.Watch("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-w.Wake()
+		page, _, _ := w.Next(0)
+		f.say("news")
+		synctest.Wait()
+		term.Look()
+		<-w.Wake() // blocks for ever when it is not told
+		if next, news, err := w.Next(page.Generation); err != nil || !news || rows(next) != "0:news" {
+			t.Errorf("page %+v, %v", next, err)
+		}
+		w.Close()
+	})
+}
+
+// TestAProgramThatDoesNotReadHoldsUpOnlyItsInput: what finds no room within two seconds is dropped with a note.
+func TestAProgramThatDoesNotReadHoldsUpOnlyItsInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.stuck = make(chan struct{})
+		term, stop := serve(t, f)
+		defer stop()
+		defer close(f.stuck)
+		page := attach(t, term)
+		full := strings.Repeat("x", wire.MaxInputBytes)
+		if p, err := term.IO(wire.AttachIO{ID: page.ID, Input: full}); err != nil || p.Note != nil {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		begun := time.Now()
+		p, err := term.IO(wire.AttachIO{ID: page.ID, Input: "more"})
+		if err != nil || p.Note == nil || !strings.Contains(*p.Note, "does not read") || time.Since(begun) != 2*time.Second {
+			t.Errorf("after %s: %+v, %v", time.Since(begun), p, err)
+		}
+		if p, err := term.IO(wire.AttachIO{ID: page.ID}); err != nil || p.Note != nil {
+			t.Errorf("looking on: %+v, %v", p, err)
+		}
+	})
+}

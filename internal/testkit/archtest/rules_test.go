@@ -85,6 +85,7 @@ func outerRooms() []room {
 			[]string{"os/exec", "net/http"},
 			"an action decodes, bounds, calls and replies",
 		},
+		{"internal/daemon/desk", []string{"internal/wire", "internal/safe/...", "internal/home", "internal/workbench/row", "internal/run/control", "internal/terminal/..."}, []string{"net/http", "database/sql"}, "terminals and the shims behind them"},
 		{
 			"internal/daemon/ground",
 			[]string{"internal/wire", "internal/safe/...", "internal/home", "internal/repo", "internal/repo/work", "internal/run/proc", "internal/run/runlog", "internal/workbench/hub", "internal/workbench/row"},

@@ -95,6 +95,10 @@ func (m *model) send(q SendRequest) (*job, error) {
 		n.what, n.steer = "steer", q.Mode
 		return c.add(n), nil
 	}
+	if q.Mode == wire.SendSteer && (holder{c}).held() {
+		return nil, wire.Refuse(wire.ReasonNotSteerable, "leave --steer off: the prompt then waits until the terminal is closed",
+			"You hold %s in its own terminal.", c.row.ID)
+	}
 	if q.Mode == wire.SendSteer && c.current != nil {
 		return nil, wire.Refuse(wire.ReasonNotSteerable, "leave --steer off: the prompt then waits for the turn's end",
 			"%s runs a turn that takes no further prompt.", c.row.ID)
@@ -146,6 +150,7 @@ func (c *conversation) add(n newJob) *job {
 	c.jobs++
 	m.open++
 	m.jobs[j.row.Job.Job] = j
+	holder{c}.newest(j)
 	if n.key != "" {
 		m.keys[n.key] = j
 	}

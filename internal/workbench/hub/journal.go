@@ -197,9 +197,11 @@ func (m *model) take(all bool) (row.Batch, bool) {
 	}
 	for j := range r.jobs {
 		b.Jobs = append(b.Jobs, j.row)
+		b.Jobs[len(b.Jobs)-1].Attach = nil // of the moment only
 	}
 	for x := range r.runs {
 		b.Runs = append(b.Runs, x.row)
+		b.Runs[len(b.Runs)-1].Attach = nil
 	}
 	for a := range r.approvals {
 		b.Approvals = append(b.Approvals, a.row)
@@ -235,6 +237,7 @@ func (m *model) stored(failed error) (now []effect) {
 		j.result = nil
 	}
 	for j := range r.jobs {
+		m.takeovers.stale[j.conv] = struct{}{} // what is on disk can be interrupted
 		if _, again := m.dirty.jobs[j]; j.row.Hidden() && j.row.State.Final() && !again {
 			j.drop()
 		}
@@ -336,6 +339,7 @@ func (m *model) close() {
 		close(c)
 	}
 	m.idlers = nil
+	m.takeovers.close()
 	m.stopLingering()
 	if m.memory.timer != nil {
 		m.memory.timer.Stop()

@@ -68,7 +68,14 @@ func (f loader) run(l row.Run) {
 	}
 	m.live++
 	m.unread.add(l.Handle)
-	c.run = r
+	if l.Terminal != nil {
+		m.takeovers.open++
+	}
+	if l.Terminal != nil && l.Terminal.Shell {
+		c.shell = r
+	} else {
+		c.run = r
+	}
 	r.before = l.State
 	if !l.State.Final() {
 		r.row.State, r.row.Detail = wire.StateUnknown, text(detailLooking)
@@ -93,6 +100,7 @@ func (f loader) job(l row.Job, p row.Prompt) {
 	}
 	c.jobs++
 	m.jobs[l.Job.Job] = j
+	holder{c}.newest(j)
 	m.rev = max(m.rev, l.Rev)
 	m.counters.Job = max(m.counters.Job, l.Num)
 	if l.Key != "" {

@@ -29,17 +29,18 @@ type model struct {
 	open     int    // jobs that are not finished
 	live     int    // runs whose process may be alive
 
-	requeue  bool            // the queues have to be looked at
-	draining bool            // nothing more is started
-	rests    []chan struct{} // who waits until all that was begun is with the launcher
-	idlers   []chan struct{}
-	memory   memory
-	scarce   alarm  // set while nothing is started for want of what comes back by itself
-	lack     string // of what
-	idling   alarm  // rings when the longest idle run has been so for too long
-	asks     asks
-	unread   unread
-	holds    holds
+	requeue   bool            // the queues have to be looked at
+	draining  bool            // nothing more is started
+	rests     []chan struct{} // who waits until all that was begun is with the launcher
+	idlers    []chan struct{}
+	memory    memory
+	scarce    alarm  // set while nothing is started for want of what comes back by itself
+	lack      string // of what
+	idling    alarm  // rings when the longest idle run has been so for too long
+	asks      asks
+	unread    unread
+	takeovers takeovers
+	holds     holds
 
 	rev uint64
 	feed
@@ -62,9 +63,12 @@ type conversation struct {
 	m       *model
 	row     row.Conversation
 	session *session
-	jobs    int  // in memory
-	current *job // whose turn runs
-	run     *run // that is alive and holds the conversation
+	jobs    int     // in memory
+	current *job    // whose turn runs
+	run     *run    // that is alive and holds the conversation
+	shell   *run    // of the owner's, that is alive
+	taking  *Taking // for which the conversation is kept free
+	last    *job    // the newest one in memory
 }
 
 type job struct {
@@ -95,6 +99,8 @@ type run struct {
 	idle     time.Time       // since when, while it is
 	stop     uint64          // batch that holds the wish to stop it
 	before   wire.AgentState // as loaded, until it is seen again
+	born     uint64          // of a terminal: batch that first holds it; 0: loaded
+	yielded  wire.JobID      // of a terminal: whose turn was stopped for it
 	entry    *list.Element
 }
 
@@ -105,6 +111,7 @@ func newModel(h *Hub) *model {
 	}
 	m.asks.m, m.asks.rows = m, map[wire.ApprovalID]*approval{}
 	m.holds.m, m.holds.rows, m.holds.lifted = m, map[string]*hold{}, map[string]time.Time{}
+	m.takeovers.m, m.takeovers.stale = m, map[*conversation]struct{}{}
 	m.feed.watchers = map[*Watcher]struct{}{}
 	m.pending = newPending(h.do)
 	return m
@@ -150,6 +157,7 @@ func (c *conversation) touch() {
 	m.rev++
 	c.row.Rev = m.rev
 	m.dirty.convs[c] = struct{}{}
+	m.takeovers.stale[c] = struct{}{}
 }
 
 func (j *job) touch() {
@@ -157,6 +165,7 @@ func (j *job) touch() {
 	m.rev++
 	j.row.Rev = m.rev
 	m.dirty.jobs[j] = struct{}{}
+	m.takeovers.stale[j.conv] = struct{}{}
 	if !j.row.Hidden() {
 		m.mark(&j.entry, entry{job: j})
 	}
@@ -168,6 +177,7 @@ func (r *run) touch() {
 	r.row.Rev = m.rev
 	r.row.Steerable = r.steerable()
 	m.dirty.runs[r] = struct{}{}
+	m.takeovers.stale[r.conv] = struct{}{}
 	m.mark(&r.entry, entry{run: r})
 }
 
@@ -207,7 +217,7 @@ func (j *job) drop() {
 
 func (c *conversation) drop() {
 	m := c.m
-	if c.jobs > 0 || c.run != nil || m.convs[c.row.ID] != c {
+	if c.jobs > 0 || c.run != nil || c.shell != nil || c.taking != nil || m.convs[c.row.ID] != c {
 		return
 	}
 	if _, unsaved := m.dirty.convs[c]; unsaved {

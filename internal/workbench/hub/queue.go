@@ -32,8 +32,10 @@ func (m *model) settle() {
 	m.asks.arm()
 	if m.requeue {
 		m.requeue = false
+		m.takeovers.proceed()
 		m.advance()
 	}
+	m.takeovers.offer()
 	announce(m)
 	if len(m.rests) > 0 && !m.performing && !m.inFlight() && len(m.effects) == 0 {
 		for _, c := range m.rests {
@@ -95,12 +97,12 @@ func (m *model) advance() {
 // free reports whether a turn may begin as far as processes go: none holds the conversation, or one that takes turns.
 func (c *conversation) free() bool {
 	r := c.run
-	return r == nil || r.waits() && len(r.steers) == 0
+	return c.taking == nil && (r == nil || r.waits() && len(r.steers) == 0)
 }
 
 // waits reports whether a run is a live one between turns that may be given another.
 func (r *run) waits() bool {
-	return r.row.Live && r.current == nil && r.row.Transport != wire.TransportCLI && !r.row.Stop && !r.closing && r.row.State == wire.StateIdle
+	return r.row.Live && r.current == nil && r.row.Transport != wire.TransportCLI && r.row.Terminal == nil && !r.row.Stop && !r.closing && r.row.State == wire.StateIdle
 }
 
 func (y *memory) below(floor uint64) bool { return floor > 0 && y.known && y.free < floor }
@@ -130,6 +132,8 @@ func (j *job) behind(before int) string {
 		return fmt.Sprintf("waits for %s before it in %s", prompts(before), c.row.ID)
 	case c.current != nil:
 		return fmt.Sprintf("waits for %s in %s", c.current.row.Job.Job, c.row.ID)
+	case (holder{c}).held():
+		return fmt.Sprintf("waits until you are done in the terminal of %s", c.row.ID)
 	case len(c.run.steers) > 0:
 		return fmt.Sprintf("waits for the word of %s on a prompt that was sent into its last turn", c.run.row.Handle)
 	default:
@@ -171,12 +175,14 @@ func (j *job) begin() {
 	c := j.conv
 	c.row.Turns++
 	c.current = j
+	j.row.Handback, c.row.Worked = c.row.Worked, false
 	c.touch()
 	j.row.Turn, j.row.Assigned, j.assigned = c.row.Turns, j.row.Assigned+1, m.batch
 	j.row.Detail, j.row.Class = nil, nil
 	r := c.run
 	if r == nil {
-		r = c.newRun()
+		r = c.newRun(c.row.Agent, m.h.o.Transport(c.row.Agent, c.row.Transport))
+		c.run = r
 		m.after(effect{run: r, launch: true})
 	} else {
 		r.step(state.Start)
@@ -193,18 +199,18 @@ func (j *job) begin() {
 	m.commit()
 }
 
-func (c *conversation) newRun() *run {
+// newRun makes a live run with a handle of its own.
+func (c *conversation) newRun(agent, transport string) *run {
 	m := c.m
 	now := unix(m.now())
 	r := &run{m: m, conv: c}
 	r.row = row.Run{
 		Run: wire.Run{
-			Handle: c.drawHandle(), Agent: c.row.Agent, Session: c.row.Session, Transport: m.h.o.Transport(c.row.Agent, c.row.Transport),
+			Handle: c.drawHandle(agent), Agent: agent, Session: c.row.Session, Transport: transport,
 			Conversation: &c.row.ID, Cwd: c.row.Cwd, State: wire.StateStarting, StartedUnixSeconds: now, LastActivityUnixSeconds: now, Live: true,
 		},
 		NewID: m.h.o.UUID(),
 	}
-	c.run = r
 	m.runs[r.row.Handle] = r
 	m.live++
 	return r
@@ -212,14 +218,14 @@ func (c *conversation) newRun() *run {
 
 // drawHandle makes the digits of a handle from the home's count of runs, scattered by a fixed odd factor and the home's
 // id: a one-to-one map of 24 bits, so no digits come twice in 16 million runs, and none has to be looked up.
-func (c *conversation) drawHandle() wire.RunHandle {
+func (c *conversation) drawHandle(agent string) wire.RunHandle {
 	m := c.m
 	f := fnv.New32a()
 	f.Write([]byte(m.home))
 	for {
 		m.counters.Runs++
 		n := (uint32(m.counters.Runs)*0x9e3779 + f.Sum32()) & 0xffffff
-		h := wire.NewRunHandle(c.row.Agent, fmt.Sprintf("%06x", n))
+		h := wire.NewRunHandle(agent, fmt.Sprintf("%06x", n))
 		if m.runs[h] == nil && (m.h.o.Known == nil || !m.h.o.Known(h)) {
 			return h
 		}

@@ -164,7 +164,7 @@ func (r *run) wishes() (w row.Wishes) {
 	}
 	w.Turn = &row.TurnWish{
 		Job: j.row.Job.Job, Session: c.Session, Number: j.row.Turn, Prompt: j.prompt, Private: j.row.Private,
-		Model: j.row.Model, Effort: j.row.Effort, Mode: mode, Cwd: c.Cwd, Vendor: c.Vendor,
+		Model: j.row.Model, Effort: j.row.Effort, Mode: mode, Cwd: c.Cwd, Vendor: c.Vendor, Handback: j.row.Handback,
 		Depth: j.row.Depth, Above: nest{m}.above(j),
 	}
 	if j.row.Cancelled && j.cancelled <= m.committed {
@@ -207,6 +207,10 @@ func (r *run) observe(l row.Life) {
 			j.say(l.Detail)
 		}
 	case row.LifeEnded, row.LifeLost, row.LifeNotStarted:
+		if r.row.Terminal != nil {
+			screen{r}.left(l)
+			return
+		}
 		r.gone(l)
 	case row.LifeHeldUp:
 		restingRun{r}.heldUp(l)
@@ -258,7 +262,8 @@ func (r *run) gone(l row.Life) {
 	e := ending{state: wire.StateInterrupted, class: classLost, detail: l.Detail}
 	switch {
 	case wanted:
-		e = ending{state: wire.StateCancelled, detail: "stopped by the owner"}
+		e.class = ""
+		e.state, e.detail = stopped(r.current)
 	case l.Kind == row.LifeNotStarted && l.Class != "" && l.Class != classLost:
 		e.state, e.class = wire.StateFailed, l.Class
 	case l.Kind == row.LifeEnded && l.Status == "exited":
@@ -326,8 +331,11 @@ func (r *run) end(e state.Event, detail string, at time.Time) {
 	}
 	r.current = nil
 	inTurn{r}.giveUp("its process ended")
-	if r.conv.run == r {
-		r.conv.run = nil
+	switch c := r.conv; r {
+	case c.run:
+		c.run = nil
+	case c.shell:
+		c.shell = nil
 	}
 	m.ended = append(m.ended, r)
 	m.requeue = true

@@ -190,6 +190,8 @@ func verb(s wire.AgentState) string {
 func (c *conversation) pause(j *job, e ending) {
 	var why string
 	switch {
+	case e.state == wire.StateInterrupted && j.row.Yielded: // the takeover holds the queue
+		return
 	case e.state == wire.StateInterrupted:
 		why = "was interrupted"
 	case e.state == wire.StateFailed && e.class == classQuota:
@@ -322,8 +324,9 @@ func (r *run) turnEnded(j *job, s row.Step) {
 		e.State, e.Class = wire.StateInterrupted, classLost
 	}
 	wanted := j.cancelled != 0 || j.row.Cancelled || r.row.Stop
-	if wanted && yields(e) {
-		e.State, e.Class, e.Detail = wire.StateCancelled, "", "stopped by the owner"
+	if wanted && (yields(e) || j.row.Yielded && e.State == wire.StateCancelled) {
+		e.Class = ""
+		e.State, e.Detail = stopped(j)
 	}
 	if e.Detail == "" && e.State != wire.StateCompleted {
 		e.Detail = firstLine(e.Error)

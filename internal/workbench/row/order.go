@@ -57,6 +57,8 @@ type TurnWish struct {
 	Vendor  string   // the agent's own session to go on with
 	Depth   uint32   // levels above it: 0 for the owner's own job
 	Above   []string // the runs that it was started from inside of, outermost first, as session/run
+	// Handback says that the owner worked in the agent's own terminal since the last turn, which the agent is told.
+	Handback bool
 }
 
 // StepKind tells what a Step reports.

@@ -64,6 +64,7 @@ type Conversation struct {
 	Model    string              `json:"model,omitempty"`  // of its last job, which a further prompt takes over
 	Effort   string              `json:"effort,omitempty"` // likewise
 	Mode     string              `json:"mode,omitempty"`   // likewise
+	Worked   bool                `json:"worked,omitzero"`  // the owner worked in the agent's own terminal since the last turn
 	// Transport is what the owner asked for, wire.TransportLive or wire.TransportCLI; empty for the configured one.
 	Transport string `json:"transport,omitempty"`
 	// The agent's last cumulative figures, to take differences from.
@@ -86,6 +87,8 @@ type Job struct {
 	Cancelled bool            `json:"cancelled,omitzero"` // the owner asked for its end
 	Dismissed bool            `json:"dismissed,omitzero"`
 	Untouched bool            `json:"untouched,omitzero"` // it ended and nothing of it was run
+	Yielded   bool            `json:"yielded,omitzero"`   // its turn was asked to end because the owner takes the conversation over
+	Handback  bool            `json:"handback,omitzero"`  // its turn is the first after a takeover, and the agent is told so
 	Finished  uint64          `json:"finished_unix_seconds,omitzero"`
 	Evidence  []wire.Evidence `json:"evidence,omitempty"` // the last steps and what caused them, for `why`
 	Home      string          `json:"home"`
@@ -123,6 +126,15 @@ type Run struct {
 	Next     uint64 `json:"next,omitzero"`   // reserved number of its next message; informative
 	NewID    string `json:"new_id"`          // uuid for agents that take their session's id from us
 	Ended    uint64 `json:"ended_unix_seconds,omitzero"`
+	// Terminal is set of a takeover, whose agent has a terminal and serves no turns.
+	Terminal *Terminal `json:"terminal,omitempty"`
+}
+
+// A Terminal is what a takeover was asked for.
+type Terminal struct {
+	Cols  uint16 `json:"cols"` // at the start; 0 for the default
+	Rows  uint16 `json:"rows"`
+	Shell bool   `json:"shell,omitzero"` // the owner's shell, which holds no conversation
 }
 
 // A Batch is what one commit makes durable together. The newest value of a row stands for all before it.

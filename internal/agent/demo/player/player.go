@@ -31,12 +31,16 @@ type Player struct {
 const maxPrompt = 8 << 20
 
 // Run plays until the input ends and returns the exit code. The arguments are --session ID or --resume ID, --turn N,
-// --pace F, which multiplies every pause, and --live, with which it hears what is said during its turns.
+// --pace F, which multiplies every pause, --live, with which it hears what is said during its turns, and
+// --terminal, with which it speaks to the owner.
 func (p Player) Run(args []string) int {
 	v, err := p.voice(args)
 	if err != nil {
 		fmt.Fprintln(p.Err, "demo agent:", err)
 		return 2
+	}
+	if v.screen {
+		return v.terminal()
 	}
 	v.emit(demo.Event{Type: demo.Hello, Session: v.session})
 	if v.live {
@@ -90,6 +94,7 @@ type voice struct {
 	tools   int
 	words   uint64
 	live    bool
+	screen  bool
 	hearing
 }
 
@@ -98,6 +103,10 @@ func (p Player) voice(args []string) (*voice, error) {
 	for i := 0; i < len(args); i++ {
 		if args[i] == demo.LiveFlag {
 			v.live = true
+			continue
+		}
+		if args[i] == demo.TerminalFlag {
+			v.screen = true
 			continue
 		}
 		name, value, ok := strings.Cut(args[i], "=")
