@@ -20,7 +20,7 @@ func texts() map[string]string {
 			ConfirmInfo.ID ConfirmInfo.Chat Session.Label Job.Agent Run.Agent Run.Transport Approval.Agent Approval.Digest Approval.Risk
 			Approval.By Approval.Rule ApprovalOption.Kind Snapshot.Epoch Snapshot.Storage RunEvent.Status RunEvent.Risk RunEvent.By
 			JobResult.Agent Evidence.Source JobHistory.Next ApprovalHistory.Next ApprovalRule.ID ApprovalRule.By ApprovalVerdict.Why
-			ApprovalVerdict.Rule HeldAgent.Agent HeldAgent.Text PruneEntry.Kept PruneEntry.Note PeerInfo.Name
+			ApprovalVerdict.Rule HeldAgent.Agent HeldAgent.Text SetupScript.Digest PruneEntry.Kept PruneEntry.Note PeerInfo.Name
 			PeerInfo.Version Initialized.Features Initialized.Home WatchPage.Epoch WorkbenchDelta.Storage ErrorEvent.Hint`,
 		"masked by the fold or by intake before it is a row": `Session.Detail Job.Task Job.Detail JobModels.Reported Run.Detail
 			Approval.Name Approval.Cwd Approval.Summary Approval.Tool Approval.Command Approval.Paths Approval.Diff ApprovalOption.ID
@@ -28,9 +28,9 @@ func texts() map[string]string {
 			Evidence.Fact PromptText.Text DaemonStatus.WorkbenchNote TestRun.Command`,
 		"refused when the mask would change it": `Session.Workspace Job.Workspace Job.Cwd JobModels.Requested Run.Cwd DelegationInfo.Cwd
 			ApprovalRule.Tool ApprovalRule.Command ApprovalRule.Path ApprovalRule.Repo`,
-		"names in the owner's own repository, as git has them": `Job.Base JobFacts.Head JobFacts.Problem ForecastBranch.Repo
+		"names and texts of the owner's own repository, as git has them": `Job.Base JobFacts.Head JobFacts.Problem ForecastBranch.Repo
 			ForecastBranch.Branch ForecastBranch.Base ForecastBranch.Onto ForecastBranch.Note ForecastConflict.Files WorktreeInfo.Now
-			WorktreeInfo.Base WorktreeRef.Path WorktreeRef.Branch WorktreeRef.Repo DiffPage.Base`,
+			WorktreeInfo.Base SetupScript.Path SetupScript.Text WorktreeRef.Path WorktreeRef.Branch WorktreeRef.Repo DiffPage.Base`,
 		"masked when it is sent, and sentences that never hold a value": `DiffPage.Text WorktreeInfo.Problem ErrorEvent.Message DaemonStatus.Problems`,
 		"not sent by this daemon": `ComponentHealth.ID ComponentHealth.Channel ComponentHealth.Account
 			ComponentHealth.BotID ComponentHealth.UserID ComponentHealth.Error MailCounts.Provider MailCounts.Actions MailAction.Account
