@@ -67,7 +67,7 @@ func checkOwn(path string, info fs.FileInfo) error {
 			what = "is a link, and SCV follows none inside its home"
 		}
 		return problem(wire.ReasonRefused, fmt.Sprintf("%s %s", Pretty(path), what),
-			fmt.Sprintf("move it away: mv %s %s.old", Pretty(path), Pretty(path)))
+			"set SCV_HOME to a directory of yours, or look what it is and move it away")
 	}
 	uid, ok := owner(info)
 	if ok && uid != os.Getuid() {

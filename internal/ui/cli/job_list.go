@@ -175,6 +175,9 @@ func (o *jobListOptions) print(view *wire.Snapshot, jobs []wire.Job, more int) e
 			}
 		}
 		return nil
+	case len(jobs) == 0 && (len(o.states) > 0 || len(o.agents) > 0):
+		f.say("no job is one of those. All: scv jobs list --all")
+		return nil
 	case len(jobs) == 0:
 		f.say("no jobs. Next: scv jobs start --agent codex PROMPT   Or see it work: scv demo")
 		return nil

@@ -118,10 +118,17 @@ func strange(path string) error {
 	if err != nil || len(entries) == 0 {
 		return nil // home.Open makes it, or says what is wrong with it
 	}
+	left := 0 // of a home whose state was removed
 	for _, entry := range entries {
-		if name := entry.Name(); name == "state" || name == "config.toml" {
+		switch entry.Name() {
+		case "state", "config.toml":
 			return nil
+		case "runs", "private":
+			left++
 		}
+	}
+	if left == 2 && len(entries) == left {
+		return nil
 	}
 	return &fault{
 		code: exitRefused, message: home.Pretty(path) + " holds other things and is no home of SCV; nothing was changed",

@@ -45,6 +45,7 @@ them going when you close the terminal, and keeps their log, state and result.`,
 	root.SetOut(f.sys.Out)
 	root.SetErr(f.sys.Err)
 	root.SetFlagErrorFunc(flagMistake)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return blankFlag(cmd) }
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVar(&f.home, "home", "", "home of SCV (default $SCV_HOME, else ~/.scv)")
@@ -101,7 +102,25 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*fault](err); ok {
 		return wrong
 	}
+	text, _, _ = strings.Cut(text, ": strconv.") // how Go reads numbers is nobody's concern
 	return usage("see the flags: "+cmd.CommandPath()+" --help", "%s", text)
+}
+
+// blankFlag refuses a flag whose value is empty, as a script's variable that is not set leaves it: --mode "" would be the
+// owner's mode, --repo "" every workspace, --home "" another home. Where the empty value is the agent's own choice, or a
+// text, nothing is widened by it.
+func blankFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "model", "effort", "reason":
+			return
+		}
+		text := flag.Value.String()
+		if kind := flag.Value.Type(); kind == "string" && text == "" || kind == "stringSlice" && text == "[]" {
+			err = usage("give one, or leave --"+flag.Name+" out", "--%s has no value", flag.Name)
+		}
+	})
+	return err
 }
 
 func unknownFlag(cmd *cobra.Command, name string) error {
