@@ -48,7 +48,9 @@ or with --same in the one that knows of the first try.`,
 }
 
 func newJobForkCmd(f *factory) *cobra.Command {
-	opts := &followOptions{command: func(ctx context.Context, o *followOptions, job *wire.Job) (wire.Command, error) { return o.fork(ctx, job) }}
+	opts := &followOptions{command: func(ctx context.Context, o *followOptions, job *wire.Job) (wire.Command, error) {
+		return o.fork(ctx, job)
+	}}
 	cmd := followCmd(f, &cobra.Command{
 		Use: "fork ID [PROMPT]", Args: atLeastOne("a job that has ended, such as job-3"), Short: "Go on from a job in a new conversation, also with another agent",
 		Long: `Go on from a job that has ended in a new conversation, with the same agent or another:
