@@ -87,7 +87,7 @@ func (r asker) approvalRuleAdd(cmd wire.ApprovalRuleAdd) (answer, error) {
 	}
 	rule := cmd.Rule
 	rule.From = nil
-	if err := (intake{r.request}).clean("tool of the rule", rule.Tool, "command of the rule", rule.Command, "path of the rule", rule.Path, "repository of the rule", rule.Repo); err != nil {
+	if err := intake(r).clean("tool of the rule", rule.Tool, "command of the rule", rule.Command, "path of the rule", rule.Path, "repository of the rule", rule.Repo); err != nil {
 		return answer{}, err
 	}
 	ans, err := r.noted(r.Hub.Approvals().AddRule(rule, r.principal()))

@@ -61,8 +61,7 @@ func TestT62_EveryTextOfTheWireIsAccountedFor(t *testing.T) {
 			return
 		}
 		seen[typ] = true
-		for i := range typ.NumField() {
-			f := typ.Field(i)
+		for f := range typ.Fields() {
 			at := f.Type
 			for at.Kind() == reflect.Pointer || at.Kind() == reflect.Slice {
 				at = at.Elem()

@@ -72,7 +72,7 @@ func (r follower) summary(job row.Job) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		result, err := archivist{r.request}.result(j)
+		result, err := archivist(r).result(j)
 		if err != nil {
 			return "", err
 		}

@@ -56,7 +56,7 @@ func (t *Taking) begun(r *run, ticket *Ticket) {
 type Terminals struct{ h *Hub }
 
 // Terminals returns the commands on takeovers.
-func (rs Runs) Terminals() Terminals { return Terminals{rs.h} }
+func (rs Runs) Terminals() Terminals { return Terminals(rs) }
 
 // Take opens the terminal of a conversation, or finds the one that is open. While a turn runs it is wire.ReasonBusy; with
 // Interrupt that turn is asked to end first, unless anything speaks against the takeover, in which case nothing is
