@@ -63,7 +63,12 @@ func TestV16_V17_TheOwnerWorksInTheRealTerminal(t *testing.T) {
 			w.shows(c.ready, "the first answer", "lets go")
 			w.types("@@say:the second answer")
 			l.must(w.Type("\r"))
-			w.shows("the second answer", c.ready)
+			answered := func(text string) bool {
+				return strings.Count(text, "the second answer") > 1 && strings.Contains(text, c.ready)
+			}
+			if text, err := w.Until(l.ctx, answered); err != nil { // once it was typed, and once it was said
+				t.Fatalf("%v; it shows\n%s", err, text)
+			}
 			waits := l.sendQueued(id, "@@hist")
 			if j := l.reaches(waits, wire.StateQueued); !strings.Contains(detail(j), "terminal") {
 				t.Errorf("it says %q", detail(j))
