@@ -48,6 +48,7 @@ shot() { # NAME COMMAND...
 }
 shot jobs jobs
 shot show jobs show job-1
+until "$scv" jobs log job-2 --json=kind | grep -q run_ended; do sleep 0.1; done
 shot log jobs log job-2
 shot why why job-2
 shot approval approvals show job-3

@@ -44,6 +44,12 @@ type journal struct {
 	approvals map[uint64]row.Approval
 }
 
+func (j *journal) prompt(id wire.JobID) row.Prompt {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.prompts[id]
+}
+
 func (j *journal) Store(_ context.Context, b row.Batch) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -33,7 +33,7 @@ func TestResumeGivesTheWholePrompt(t *testing.T) {
 		if got := st["workbench_job"]; got != session+"/"+string(want) {
 			t.Fatalf("resumed as %v", got)
 		}
-		p := b.journal.prompts[want]
+		p := b.journal.prompt(want)
 		if !strings.HasSuffix(p.Original, "\n\n"+prompt) || strings.Contains(p.Text, secret) || strings.Count(p.Original, "cut off") != 1 {
 			t.Fatalf("%s is given %d bytes, begins %.300q", want, len(p.Original), p.Original)
 		}
@@ -56,7 +56,7 @@ func TestNothingRanMeansNothingIsSaid(t *testing.T) {
 	o := <-b.orders
 	b.hub.Runs().Life(o.Run.Handle, row.Life{Kind: row.LifeNotStarted, Class: "lost", Detail: "nothing was run", At: time.Now()})
 	c.status(fmt.Sprintf(`{"action":"workbench_resume","session":%q,"job":%q}`, session, job))
-	if got := b.journal.prompts["job-2"].Text; got != "do it" {
+	if got := b.journal.prompt("job-2").Text; got != "do it" {
 		t.Errorf("given %q", got)
 	}
 }
