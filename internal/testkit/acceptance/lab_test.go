@@ -236,12 +236,29 @@ func (l *lab) daemon() int {
 	return pid
 }
 
-// agent makes a program in the lab's PATH: a shell script, which finds its folder in $here.
+// agent makes a program in the lab's PATH: a shell script, which finds its folder in $here. One that
+// plays codex or claude serves one turn a process, as the daemon is told.
 func (l *lab) agent(name, script string) string {
 	l.t.Helper()
+	if name == "codex" || name == "claude" {
+		l.oneTurn(name)
+	}
 	path := filepath.Join(l.bin, name)
 	l.must(os.WriteFile(path, []byte("#!/bin/sh\nhere="+l.bin+"\n"+script+"\n"), 0o700))
 	return path
+}
+
+// oneTurn has the daemon use an agent with one process a turn, whatever the test configures.
+func (l *lab) oneTurn(name string) {
+	l.t.Helper()
+	path := filepath.Join(l.base, "fakes.toml")
+	old, err := os.ReadFile(path)
+	if err != nil {
+		l.env = append(l.env, "SCV_CONFIG="+path)
+	}
+	if head := "[agents." + name + "]\n"; !strings.Contains(string(old), head) {
+		l.must(os.WriteFile(path, append(old, head+"transport = \"cli\"\n"...), 0o600))
+	}
 }
 
 // fake makes a program that plays codex or claude after the script in its prompt.

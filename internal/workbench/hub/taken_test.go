@@ -316,7 +316,9 @@ func TestATakeoverThatIsNotStoredWasNever(t *testing.T) {
 	a, h := b.idler()
 	b.leave(h)
 	b.send(a.Job, "2")
-	b.report(b.launched().Run.Handle, row.Step{Kind: row.StepReady}, row.Step{Kind: row.StepTurnStarted, Turn: 2}, ended(2, wire.StateCompleted, ""))
+	next := b.launched().Run.Handle
+	b.report(next, row.Step{Kind: row.StepReady}, row.Step{Kind: row.StepTurnStarted, Turn: 2}, ended(2, wire.StateCompleted, ""))
+	b.wait(b.Runs().Saved(next))
 	b.disk.fail(errFull)
 	q := taking(a)
 	q.Shell = true

@@ -45,6 +45,7 @@ type filter struct {
 	tcell.Tty
 	answers chan Answer // what the terminal answered; never blocks, an answer that nobody takes is dropped
 
+	state sync.Mutex // over all down to err
 	at    place
 	seq   []byte // of the sequence that is open
 	sent  int    // bytes of seq that were passed on
@@ -70,25 +71,36 @@ type Answer string
 
 func newFilter(tty tcell.Tty) *filter { return &filter{Tty: tty, answers: make(chan Answer, 16)} }
 
-// Read gives what is left for the library. It may be called by one goroutine.
+// Read gives what is left for the library, which calls it from one goroutine at a time: another one after each
+// suspension, to which the lock hands the state over.
 func (f *filter) Read(p []byte) (int, error) {
 	buf := make([]byte, chunk)
-	for len(f.out) == 0 {
-		if f.err != nil {
-			err := f.err
-			f.err = nil
-			return 0, err
+	for {
+		if n, err, ok := f.ready(p); ok {
+			return n, err
 		}
 		n, err := f.Tty.Read(buf)
+		f.state.Lock()
 		f.err = err
 		f.feed(buf[:n])
+		f.state.Unlock()
 		if n == 0 && err == nil {
 			return 0, nil // the terminal gives nothing at the moment
 		}
 	}
-	n := copy(p, f.out)
+}
+
+// ready gives what was read before, or the error that came with it.
+func (f *filter) ready(p []byte) (n int, err error, ok bool) {
+	f.state.Lock()
+	defer f.state.Unlock()
+	if len(f.out) == 0 {
+		err, f.err = f.err, nil
+		return 0, err, err != nil
+	}
+	n = copy(p, f.out)
 	f.out = f.out[n:]
-	return n, nil
+	return n, nil, true
 }
 
 // feed takes what was read.
