@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"scv/internal/client"
+	"scv/internal/run/proc"
 	"scv/internal/testkit/census"
 	"scv/internal/testkit/need"
 	"scv/internal/wire"
@@ -83,8 +84,15 @@ func TestSpeed_ProcReadsOfATrivialJob(t *testing.T) {
 		}
 		reads = append(reads, m[1])
 	}
-	if len(reads) > 4 || len(reads) == 0 {
-		t.Errorf("%d reads in /proc, want 1 to 4: %q", len(reads), reads)
+	// Who asks for a change must not be an agent: the asker's own environment and each process above it are looked at.
+	askers := 0
+	for pid := os.Getpid(); pid > 1; askers++ {
+		p, err := proc.Lookup(pid)
+		l.must(err)
+		pid = p.PPID
+	}
+	if most := 4 + 3 + askers; len(reads) > most || len(reads) == 0 {
+		t.Errorf("%d reads in /proc, want 1 to %d: %q", len(reads), most, reads)
 	}
 }
 

@@ -291,8 +291,8 @@ func TestE5_StormOfSizes(t *testing.T) {
 	l.must(d.Resize(90, 25))
 	d.shows("job-1", "? help", "run end")
 	drawn := d.Text()
-	d.press("\x0c") // drawn anew it is the same: no stale cell
 	before := d.Bytes()
+	d.press("\x0c") // drawn anew it is the same: no stale cell
 	if _, err := d.Until(l.ctx, func(string) bool { return d.Bytes() > before+500 }); err != nil {
 		t.Fatal(err)
 	}
