@@ -118,8 +118,7 @@ func TestS5_WatcherBridgesARestart(t *testing.T) {
 	l.ok("start")
 	epochs := make(chan string, 100)
 	want := make(chan int, 1)
-	seen := make(chan time.Duration, 100)
-	from := time.Now()
+	seen := make(chan time.Time, 100)
 	enough := errors.New("enough")
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -128,7 +127,7 @@ func TestS5_WatcherBridgesARestart(t *testing.T) {
 			if v.Epoch != last {
 				last = v.Epoch
 				epochs <- last
-				seen <- time.Since(from)
+				seen <- time.Now()
 			}
 			select {
 			case n := <-want:
@@ -147,11 +146,11 @@ func TestS5_WatcherBridgesARestart(t *testing.T) {
 	<-epochs
 	<-seen
 	for n := range 3 {
-		from = time.Now()
+		from := time.Now()
 		l.ok("restart")
 		l.start("--agent", "demo", "@@say:x") // something to show
 		<-epochs
-		t.Logf("restart %d: the watcher shows the new daemon after %v", n+1, (<-seen).Round(time.Millisecond))
+		t.Logf("restart %d: the watcher shows the new daemon after %v", n+1, (<-seen).Sub(from).Round(time.Millisecond))
 	}
 	want <- 4
 	l.start("--agent", "demo", "@@say:last")

@@ -30,7 +30,7 @@ func (l *lab) kept(live wire.JobID) kept {
 	k := kept{jobs: view.Jobs, results: map[wire.JobID]string{}}
 	for i := range k.jobs {
 		j := &k.jobs[i]
-		j.Rev = 0
+		j.Rev, j.Attach = 0, nil // an offer is of the moment
 		if !j.State.Final() {
 			j.Detail, j.UpdatedUnixSeconds = nil, 0
 			continue
