@@ -137,7 +137,8 @@ func TestP5_ClassOfAFailureAndItsExitCode(t *testing.T) {
 	l.fake("claude")
 	classes := map[string]wire.Class{"auth": wire.ClassAuth, "quota": wire.ClassQuota, "network": wire.ClassNetwork, "model": wire.ClassModel}
 	for _, agent := range []string{"codex", "claude", "demo"} {
-		for word, class := range classes {
+		for _, word := range []string{"network", "model", "quota", "auth"} { // what comes after a missing sign-in waits for it
+			class := classes[word]
 			id := l.start("--agent", agent, "@@say:trying|"+word)
 			want := 1
 			if class == wire.ClassAuth {
