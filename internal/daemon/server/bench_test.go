@@ -112,8 +112,8 @@ func (j *journal) Original(id wire.JobID) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-func (j *journal) Thread(_ context.Context, c wire.ConversationID, upTo wire.JobID, limit int) ([]row.Job, error) {
-	all, err := j.Jobs(context.TODO(), upTo.Number()+1, 1000)
+func (j *journal) Thread(ctx context.Context, c wire.ConversationID, upTo wire.JobID, limit int) ([]row.Job, error) {
+	all, err := j.Jobs(ctx, upTo.Number()+1, 1000)
 	all = slices.DeleteFunc(all, func(r row.Job) bool { return r.Conversation == nil || *r.Conversation != c })
 	return all[:min(limit, len(all))], err
 }
