@@ -7,7 +7,7 @@ RACE   ?= $(shell command -v cc >/dev/null 2>&1 && echo -race)
 COUNT  ?=
 BUILD   = CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build release screens test lint bench chaos chaos-long soak agents golden fuzz-short check clean
+.PHONY: build release screens test lint bench bench-tea terminal-table terminal-diff terminal-record xterm chaos chaos-long soak agents golden fuzz-short check clean
 
 build: ## one static binary, ./scv
 	$(BUILD) -o scv ./cmd/scv
@@ -34,6 +34,28 @@ lint: ## what must be empty before a change lands
 
 bench: ## the tables of bench/README.md, measured here
 	$(GO) run ./bench
+
+# Other emulators stand in bench/terminals/terminals.mod, and xterm.js and tmux are programs; none is part of scv.
+bench-tea: ## the dashboard's drawing beside bubbletea's
+	$(GO) run -modfile=bench/tea/tea.mod $(addprefix bench/tea/,main.go frames.go draw.go)
+
+TERMINALS = $(GO) run -modfile=bench/terminals/terminals.mod bench/terminals/main.go $(filter-out %/doc.go %/main.go,$(wildcard bench/terminals/*.go))
+XTERM = dist/xterm
+xterm:
+	@test -d $(XTERM)/node_modules/@xterm/headless || npm install --silent --no-audit --no-fund --prefix $(XTERM) @xterm/headless@6.0.0
+
+CASES ?=
+terminal-table: xterm ## the emulators' table of docs/terminal.md, from a folder of cases: make terminal-table CASES=DIR
+	$(TERMINALS) -cases "$(CASES)" -xterm "$(abspath $(XTERM))" -into docs/terminal.md
+
+STREAMS ?= 500
+terminal-diff: xterm ## streams on which the emulator and xterm.js with tmux differ (SEED, STREAMS)
+	$(TERMINALS) -diff $(STREAMS) -seed $(SEED) -xterm "$(abspath $(XTERM))"
+
+RECORDINGS ?= dist/recordings
+terminal-record: xterm ## records the programs that are installed, and compares what the emulator and xterm.js make of them
+	$(TERMINALS) -record $(RECORDINGS)
+	$(TERMINALS) -replay $(RECORDINGS) -xterm "$(abspath $(XTERM))"
 
 # SEED replays what a failure printed; RUN chooses tests.
 CHAOS = $(GO) test ./internal/testkit/chaos -count=1 -v -run "$(or $(RUN),.)"

@@ -122,7 +122,7 @@ func burst(ctx context.Context, exe string) (string, error) {
 
 // grows plays a script by a live agent and returns by how many MB the daemon's memory was more at its peak.
 func (l talks) grows(ctx context.Context, script string, each func(wire.RunEvent)) (float64, error) {
-	before, err := status(l.daemon.Process.Pid, "VmRSS")
+	before, err := newPeak(l.daemon.Process.Pid)
 	if err != nil {
 		return 0, err
 	}

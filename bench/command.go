@@ -58,7 +58,7 @@ func interleave(n int, pick func(cost) time.Duration, a, b func() *exec.Cmd) (x,
 
 func versionCPU(ctx context.Context, exe string) (string, error) {
 	cpu := func(c cost) time.Duration { return c.cpu }
-	ours, git, err := interleave(60, cpu,
+	ours, git, err := interleave(200, cpu,
 		func() *exec.Cmd { return exec.CommandContext(ctx, exe, "version") },
 		func() *exec.Cmd { return exec.CommandContext(ctx, "git", "--version") })
 	if err != nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -104,46 +105,54 @@ func diskReads(pid int) (n uint64, err error) {
 }
 
 func residentMemory(ctx context.Context, exe string) (got string, err error) {
-	var parts []string
+	var work, rest []string
 	for _, n := range []int{0, 1000} {
 		l, err := newLab(exe)
 		if err != nil {
 			return "", err
 		}
-		figures, err := l.resident(ctx, n)
+		atWork, atRest, err := l.resident(ctx, n)
 		closing(ctx, l, &err)
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, figures...)
+		work, rest = append(work, atWork...), append(rest, atRest...)
 	}
-	return strings.Join(parts, " / ") + " MB", nil
+	return strings.Join(rest, " / ") + " MB at rest; " + strings.Join(work, " / ") + " MB right after its answers", nil
 }
 
-// resident is the daemon's memory after its first answers, and with records also after ten runs are live.
-func (l *lab) resident(ctx context.Context, records int) ([]string, error) {
+// restAfter is when a daemon that has nothing to write has given back what it does not need, with some to spare.
+const restAfter = 33 * time.Second
+
+// resident is the daemon's memory after its first answers, and with records also after ten runs are live; each right then,
+// and when it has rested.
+func (l *lab) resident(ctx context.Context, records int) (work, rest []string, err error) {
 	if err := l.fill(ctx, records); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := l.start(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := l.snapshots(ctx, 5); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var parts []string
-	note := func() error {
+	note := func(all *[]string) error {
 		kb, err := status(l.daemon.Process.Pid, "VmRSS")
-		parts = append(parts, fmt.Sprintf("%.1f", float64(kb)/1e3))
+		*all = append(*all, fmt.Sprintf("%.1f", float64(kb)/1e3))
 		return err
 	}
-	if err := note(); err != nil || records == 0 {
-		return parts, err
+	both := func() error {
+		err := note(&work)
+		time.Sleep(restAfter)
+		return errors.Join(err, note(&rest))
+	}
+	if err := both(); err != nil || records == 0 {
+		return work, rest, err
 	}
 	if err := l.live(ctx, 10); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return parts, note()
+	return work, rest, both()
 }
 
 // live starts n runs that say one word and then nothing.

@@ -157,6 +157,14 @@ func status(pid int, key string) (uint64, error) {
 	return 0, fmt.Errorf("no %s in the status of %d", key, pid)
 }
 
+// newPeak has a process's peak of memory (VmHWM) counted anew and returns its memory now, in kB.
+func newPeak(pid int) (uint64, error) {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o600); err != nil {
+		return 0, err
+	}
+	return status(pid, "VmRSS")
+}
+
 // switches sums the voluntary context switches of a process's threads.
 func switches(pid int) (uint64, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))

@@ -144,7 +144,7 @@ func (l *lab) deafClients(ctx context.Context) (string, error) {
 	if _, err := l.snapshots(ctx, 20); err != nil {
 		return "", err
 	}
-	before, err := status(l.daemon.Process.Pid, "VmRSS")
+	before, err := newPeak(l.daemon.Process.Pid)
 	if err != nil {
 		return "", err
 	}
@@ -194,6 +194,7 @@ func (l *lab) shimMemory(ctx context.Context) (string, error) {
 	if err := l.live(ctx, 50); err != nil {
 		return "", err
 	}
+	time.Sleep(2 * time.Second) // a shim gives back what only its start needed after one
 	pids, err := l.shims()
 	if err != nil {
 		return "", err

@@ -15,7 +15,7 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 targets=${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}
-version=$(sed -n 's/^const version = "\(.*\)"$/\1/p' cmd/scv/main.go)
+version=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' internal/quick/quick.go)
 [ -n "$version" ] || { echo "release.sh: cmd/scv/main.go has no version" >&2; exit 1; }
 tar=tar
 if command -v gtar >/dev/null 2>&1; then tar=gtar; fi

@@ -1,5 +1,6 @@
 // Command scv runs coding agents as durable jobs. One file is the command line, the daemon, the shim that owns an
-// agent's process, and the demo agent; main decides which by the arguments, the shim before anything heavy.
+// agent's process, and the demo agent; main decides which by the arguments, the shim before anything heavy. The question
+// for the version is answered before main (quick).
 package main
 
 import (
@@ -14,12 +15,10 @@ import (
 
 	"scv/internal/agent/demo/player"
 	"scv/internal/failpoint"
+	"scv/internal/quick"
 	"scv/internal/run/shim"
 	"scv/internal/ui/cli"
 )
-
-// version is this release.
-const version = "0.1.0"
 
 func main() {
 	if shim.IsShim(os.Args) {
@@ -27,9 +26,6 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == player.Argument {
 		os.Exit(playDemo(os.Args[2:]))
-	}
-	if cli.Version(os.Args[1:], os.Stdout, version) {
-		return
 	}
 	os.Exit(commandLine())
 }
@@ -49,7 +45,7 @@ func commandLine() int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return cli.Main(ctx, os.Args[1:], cli.System{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Exe: exe, Version: version, Now: failpoint.Now,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Exe: exe, Version: quick.Version, Now: failpoint.Now,
 	})
 }
 
@@ -73,6 +69,14 @@ func playDemo(args []string) int {
 				return err.Error(), -1
 			}
 			return string(output), cmd.ProcessState.ExitCode()
+		},
+		Write: func(name, text string) error {
+			root, err := os.OpenRoot(".")
+			if err != nil {
+				return err
+			}
+			defer root.Close()
+			return root.WriteFile(name, []byte(text), 0o644)
 		},
 	}.Run(args)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"scv/internal/quick"
 	"scv/internal/testkit/need"
 )
 
@@ -82,7 +83,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 
 func checkParts(t *testing.T, out string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(out, "scv_"+version+"_linux_amd64.cdx.json"))
+	data, err := os.ReadFile(filepath.Join(out, "scv_"+quick.Version+"_linux_amd64.cdx.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func checkDeb(t *testing.T, out string) {
 	if err := os.WriteFile(filepath.Join(root, "var/lib/dpkg/status"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	deb := filepath.Join(out, "scv_"+version+"_linux_amd64.deb")
+	deb := filepath.Join(out, "scv_"+quick.Version+"_linux_amd64.deb")
 	said, err := exec.Command("dpkg", "--root="+root, "--force-not-root", "--force-architecture", "--log=/dev/null", "--install", deb).CombinedOutput()
 	if err != nil {
 		t.Fatalf("install the deb: %v\n%s", err, said)
@@ -131,7 +132,7 @@ func checkDeb(t *testing.T, out string) {
 		t.Errorf("the unit: %v\n%s", err, unit)
 	}
 	told, err := exec.Command(filepath.Join(root, "usr/bin/scv"), "version").Output()
-	if err != nil || !strings.HasPrefix(string(told), "scv "+version+" ") {
+	if err != nil || !strings.HasPrefix(string(told), "scv "+quick.Version+" ") {
 		t.Errorf("the installed program: %q, %v", told, err)
 	}
 }

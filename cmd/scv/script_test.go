@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"scv/internal/testkit/census"
+	"scv/internal/testkit/fakemodel"
 )
 
 // The acceptance scripts of testdata/script drive the real program, built once. Each has a home of its own, short
@@ -29,6 +31,7 @@ import (
 //	fake NAME                make an agent program NAME that reads its part from the file NAME.sh
 //	size FILE N              make a file of N bytes
 //	freeze, thaw, crash      SIGSTOP, SIGCONT, SIGKILL for the home's daemon
+//	model                    a model service of the test, which the home's configuration is made to use
 //	gone WORD                no process has the home's mark and WORD in its command line
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -61,7 +64,7 @@ func TestScript(t *testing.T) {
 		Setup:               setup,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "fake": fake, "size": size, "gone": gone,
+			"code": code, "fake": fake, "size": size, "gone": gone, "model": model,
 			"freeze": signalDaemon(syscall.SIGSTOP), "thaw": signalDaemon(syscall.SIGCONT), "crash": signalDaemon(syscall.SIGKILL),
 		},
 		Condition: func(cond string) (bool, error) {
@@ -123,6 +126,19 @@ func setup(env *testscript.Env) error {
 		}
 	})
 	return nil
+}
+
+// model serves a scripted model until the script ends, and writes a configuration that uses it.
+func model(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: model")
+	}
+	server := httptest.NewServer(fakemodel.New(nil))
+	ts.Defer(server.Close)
+	home := ts.Getenv("SCV_HOME")
+	ts.Check(os.MkdirAll(home, 0o700))
+	text := fmt.Sprintf("[provider]\nkind = \"openai\"\nbase_url = %q\nmodel = \"fake\"\napi_key = \"sk-test-0123456789abcdef\"\n[agent]\nprefer = [\"demo\"]\n", server.URL+"/v1")
+	ts.Check(os.WriteFile(filepath.Join(home, "config.toml"), []byte(text), 0o600))
 }
 
 func code(ts *testscript.TestScript, neg bool, args []string) {

@@ -3,7 +3,9 @@ package agent
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"scv/internal/agent/renewal"
 	"scv/internal/wire"
 )
 
@@ -15,6 +17,8 @@ type Account struct {
 	Tail    []string `json:"tail,omitempty"`  // the last lines of its standard error and of what was no event
 	Denied  []string `json:"denied,omitempty"`
 	Refused int      `json:"refused,omitzero"` // tool calls in Denied and beyond its bound
+
+	at time.Time // of the input in hand, by which words such as "in two hours" are read
 }
 
 // Bounds of what is kept for the sentence on a failure.
@@ -56,15 +60,27 @@ func (s *Account) Remember(line []byte) {
 	s.Tail = append(s.Tail, text)
 }
 
-// Settle completes the outcome of a turn by its reply and by what was refused, and begins a new account.
+// Renewed notes from what an agent said beside the words of a failure when the limit that it reached is renewed.
+func (s *Account) Renewed(o *Outcome, said string) {
+	if o.Class == ClassQuota && o.Resets == 0 {
+		o.Resets = renewal.At(said, s.at)
+	}
+}
+
+// Settle completes the outcome of a turn by its reply, by what was refused and by when a reached limit is renewed, and
+// begins a new account.
 func (s *Account) Settle(o *Outcome) {
 	if o.Reply == "" {
 		o.Reply = s.Reply
 	}
+	s.Renewed(o, o.Error)
 	o.Denied = s.Denied
 	var notes []string
 	if o.Detail != "" {
 		notes = append(notes, Shorten(o.Detail, MaxDetail))
+	}
+	if o.Class == ClassQuota {
+		notes = append(notes, Renewal(o.Resets))
 	}
 	if s.Refused > 0 {
 		notes = append(notes, deniedNote(s.Refused, s.Denied[0]))
@@ -74,6 +90,14 @@ func (s *Account) Settle(o *Outcome) {
 	}
 	o.Detail = strings.Join(notes, "; ")
 	*s = Account{}
+}
+
+// Renewal says when a reached usage limit is renewed: at a moment in seconds of Unix time, 0 when the agent did not say.
+func Renewal(resets int64) string {
+	if resets <= 0 {
+		return "when the limit is renewed was not said"
+	}
+	return "it resets at " + time.Unix(resets, 0).UTC().Format("2006-01-02 15:04 UTC")
 }
 
 func deniedNote(n int, first string) string {

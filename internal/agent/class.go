@@ -36,7 +36,9 @@ func ClassifyText(text string) Class {
 			"/login", "not logged in", "not signed in", "unauthorized", "authentication", "invalid api key",
 			"missing bearer", "please sign in", "please log in", "codex login",
 		}},
-		{ClassQuota, []string{"rate limit", "usage limit", "quota", "too many requests", "credit balance", "billing"}},
+		{ClassQuota, []string{
+			"rate limit", "usage limit", "quota", "too many requests", "credit balance", "billing", "you've hit your", "you've reached your",
+		}},
 		{ClassNetwork, []string{
 			"connection refused", "connection failed", "connection reset", "network", "could not resolve", "enotfound",
 			"econnrefused", "etimedout", "timed out", "error sending request", "stream disconnected",

@@ -56,6 +56,9 @@ type Kind struct {
 	// Terminal says how the agent goes on with the turn's Session in a terminal of its own, with every question answered
 	// beforehand that SCV may answer; the turn's Mode holds. Nil: the agent cannot be taken over.
 	Terminal func(Settings, Turn) (Launch, error)
+	// Reopen says from when on another process may open a conversation without harm, when its Session was learnt at known,
+	// and why not before, as a clause. Nil: at once.
+	Reopen func(known time.Time) (from time.Time, why string)
 }
 
 // Transport is how an agent is reached, as the wire names it.
@@ -192,6 +195,7 @@ const (
 	FactApprovalClosed                     // Approval's Request and Status, one of the Closed words
 	FactSteered                            // Key is the steer that the running turn took
 	FactSteerRefused                       // Key is a steer that it did not take: Text says why
+	FactSteerHeld                          // Key is a steer that the agent's process has, and that its turn takes at its next step
 	FactOffer                              // Offer is what the agent can do
 	FactUsage                              // Usage so far of the running turn
 	FactTurnEnded                          // Outcome; the process may still have to leave
@@ -228,6 +232,8 @@ type Choice struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
 	Used bool   `json:"used,omitzero"` // it is in force
+	// Efforts are those that a model takes; empty where the agent did not say.
+	Efforts []string `json:"efforts,omitempty"`
 }
 
 // An Outcome is how a turn ended and what came of it (agents.md section 3). State is final.

@@ -81,6 +81,7 @@ func CancelKey(turn uint32) string { return fmt.Sprintf("cancel:%d", turn) }
 // Feed folds what is the same for every live agent. It returns false when the dialect has to read the input as well: a
 // whole line of the agent's output, or a message of ours that came back, whose words say what it asked or answered.
 func (s *Live) Feed(name string, in Input) ([]Fact, bool) {
+	s.at = in.At
 	switch in.Kind {
 	case InputStarted:
 		s.Started = true

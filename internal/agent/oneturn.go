@@ -25,6 +25,7 @@ type OneTurn struct {
 // Feed folds what is the same for every agent. It returns false when the input is a whole line of the agent's output
 // that the dialect has to read.
 func (s *OneTurn) Feed(name string, in Input) ([]Fact, bool) {
+	s.at = in.At
 	switch in.Kind {
 	case InputStarted:
 		s.Started = true

@@ -3,6 +3,9 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // An RPC is one JSON-RPC message of an agent: a request has Method and ID, a notice only Method, an answer only ID.
@@ -24,16 +27,82 @@ type RPCError struct {
 
 // Codes of errors that JSON-RPC itself defines.
 const (
-	RPCNoMethod = -32601 // the method is not offered
-	RPCFailed   = -32603 // an error inside whoever was asked
+	RPCUnreadable = -32700 // no message
+	RPCNoMethod   = -32601 // the method is not offered
+	RPCBadParams  = -32602 // its parameters are not what it takes
+	RPCFailed     = -32603 // an error inside whoever was asked
 )
 
-// rawJSON is a value left as it stands in the line; unlike json.RawMessage it is no copy, since a line may have 64 MiB.
-type rawJSON []byte
+// Raw is a JSON value left as it stands in the line that it was read from. Unlike json.RawMessage it is no copy, since a
+// line may have MaxLine bytes: it is valid as long as the line is, so no state may keep it, and it is for reading only.
+type Raw []byte
 
-func (r *rawJSON) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON takes the value as it stands; it never fails.
+func (r *Raw) UnmarshalJSON(data []byte) error {
 	*r = data
 	return nil
+}
+
+// longText is the length in bytes from which on a Text is read without another copy of it.
+const longText = 1 << 20
+
+// Text is what an agent may say any amount of in one JSON string. It is read as a string is, but a long one is never
+// there twice beside its line, which may have MaxLine bytes. A value that is no string is no text, and left out.
+type Text string
+
+// UnmarshalJSON reads a JSON string; it never fails.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	if len(data) < 2 || data[0] != '"' {
+		return nil
+	}
+	if len(data) < longText {
+		return json.Unmarshal(data, (*string)(t))
+	}
+	var whole strings.Builder
+	whole.Grow(len(data))
+	for rest := data[1 : len(data)-1]; len(rest) > 0; {
+		n := textPart(rest)
+		if err := writePart(&whole, rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	*t = Text(whole.String())
+	return nil
+}
+
+// textPart is the length of what can be read by itself at the start of the inside of a JSON string: a stretch without
+// escapes, a simple escape, or all the \u that follow each other, since two of them may be one character.
+func textPart(s []byte) int {
+	if s[0] != '\\' {
+		if n := bytes.IndexByte(s, '\\'); n > 0 {
+			return n
+		}
+		return len(s)
+	}
+	n := 0
+	for n+6 <= len(s) && s[n] == '\\' && s[n+1] == 'u' {
+		n += 6
+	}
+	return max(n, min(2, len(s)))
+}
+
+// writePart appends what a part says. Only what is rare is left to the decoder, which makes copies.
+func writePart(to *strings.Builder, part []byte) error {
+	switch {
+	case part[0] != '\\' && utf8.Valid(part):
+		to.Write(part)
+		return nil
+	case len(part) == 2:
+		if i := strings.IndexByte(`nt"\/r`, part[1]); i >= 0 {
+			to.WriteByte("\n\t\"\\/\r"[i])
+			return nil
+		}
+	}
+	var text string
+	err := json.Unmarshal(slices.Concat([]byte{'"'}, part, []byte{'"'}), &text)
+	to.WriteString(text)
+	return err
 }
 
 // ReadRPC reads a line as a message. It returns false for a line that is none: no JSON object, or one with neither
@@ -42,8 +111,8 @@ func ReadRPC(line []byte) (RPC, bool) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
-		Params rawJSON         `json:"params"`
-		Result rawJSON         `json:"result"`
+		Params Raw             `json:"params"`
+		Result Raw             `json:"result"`
 		Error  *RPCError       `json:"error"`
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) || json.Unmarshal(line, &m) != nil {

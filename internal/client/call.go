@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,30 +67,12 @@ func Predates(err error) bool {
 // offers refuses what the daemon would not understand, or would ignore. A key is no option: without it only the
 // promise of exactly once is missing, and nothing is repeated by itself.
 func (c *Conn) offers(cmd wire.Command) error {
-	need, what := ofTerminal(cmd), cmd.Action()
+	need, what := cmp.Or(ofTerminal(cmd), ofReview(cmd)), cmd.Action()
 	switch cmd := cmd.(type) {
 	case wire.WorkbenchStart:
-		switch {
-		case cmd.Base != nil, cmd.Branch != nil, cmd.WithChanges:
-			need, what = wire.FeatureWorktree, "base, branch and changes of a worktree"
-		case cmd.Mode != nil:
-			need, what = wire.FeatureMode, "permission modes of jobs"
-		}
-		if cmd.Transport != nil && (need == "" || c.Has(need)) {
-			need, what = wire.FeatureTransport, "the choice of a transport"
-		}
-	case wire.JobResultCommand:
-		if cmd.After > 0 {
-			need, what = wire.FeatureResultPage, "pages of a reply"
-		}
-	case wire.RunLogCommand:
-		if cmd.Tail {
-			need, what = wire.FeatureTail, "the tail of a log"
-		}
-	case wire.JobsPage:
-		need = wire.FeatureJobsPage
-	case wire.Why:
-		need = wire.FeatureWhy
+		need, what = c.ofStart(cmd, need)
+	case wire.JobResultCommand, wire.RunLogCommand, wire.WorkbenchCommand, wire.JobsPage, wire.Why:
+		need, what = ofReading(cmd)
 	case wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalRuleAdd, wire.ApprovalRuleRemove, wire.ApprovalTest:
 		need = wire.FeatureApprovals
 	case wire.WorkbenchApprove:
@@ -112,10 +95,14 @@ func (c *Conn) offers(cmd wire.Command) error {
 		need = wire.FeatureFollow
 	case wire.WorktreePrune, wire.WorktreeTrust:
 		need = wire.FeatureWorktree
+	case wire.WorktreeClean:
+		need = wire.FeatureClean
 	case wire.JobDiff, wire.JobCommit, wire.JobApply:
-		need = wire.FeatureDiff
+		need = cmp.Or(need, wire.FeatureDiff)
 	case wire.ForecastCommand:
 		need = wire.FeatureForecast
+	case wire.SessionsPage, wire.SessionHistoryCommand, wire.SessionRemove:
+		need = wire.FeatureSessions
 	case wire.WorkbenchWatch, wire.RunLogWatch:
 		need = wire.FeatureWatch
 	}
@@ -123,6 +110,63 @@ func (c *Conn) offers(cmd wire.Command) error {
 		return nil
 	}
 	return older(what, "")
+}
+
+// ofStart is the feature that a start needs, and what of it.
+func (c *Conn) ofStart(cmd wire.WorkbenchStart, need string) (string, string) {
+	what := cmd.Action()
+	switch {
+	case need != "":
+		what = "reviewed jobs"
+	case cmd.Base != nil, cmd.Branch != nil, cmd.WithChanges:
+		need, what = wire.FeatureWorktree, "base, branch and changes of a worktree"
+	case cmd.Mode != nil:
+		need, what = wire.FeatureMode, "permission modes of jobs"
+	}
+	if cmd.Transport != nil && (need == "" || c.Has(need)) {
+		need, what = wire.FeatureTransport, "the choice of a transport"
+	}
+	return need, what
+}
+
+// ofReading is the feature that a question needs, and what of it; empty for what every release knows.
+func ofReading(cmd wire.Command) (need, what string) {
+	switch cmd := cmd.(type) {
+	case wire.JobResultCommand:
+		if cmd.After > 0 {
+			return wire.FeatureResultPage, "pages of a reply"
+		}
+	case wire.RunLogCommand:
+		if cmd.Tail {
+			return wire.FeatureTail, "the tail of a log"
+		}
+	case wire.WorkbenchCommand:
+		if cmd.Finished != nil {
+			return wire.FeatureFinished, "lists of fewer ended jobs"
+		}
+	case wire.JobsPage:
+		return wire.FeatureJobsPage, cmd.Action()
+	case wire.Why:
+		return wire.FeatureWhy, cmd.Action()
+	}
+	return "", ""
+}
+
+// ofReview is the feature that a command on reviewed jobs needs.
+func ofReview(cmd wire.Command) string {
+	switch cmd := cmd.(type) {
+	case wire.JobReview, wire.ReviewDecide:
+		return wire.FeatureReview
+	case wire.WorkbenchStart:
+		if cmd.Review != nil {
+			return wire.FeatureReview
+		}
+	case wire.JobDiff:
+		if cmd.Reviewed {
+			return wire.FeatureReview
+		}
+	}
+	return ""
 }
 
 // ofTerminal is the feature that a command on terminals needs; empty for what every release knows.

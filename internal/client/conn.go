@@ -28,6 +28,9 @@ import (
 // Patience is how long Dial waits for the daemon's first answer when its context says nothing shorter (U18).
 const Patience = 2 * time.Second
 
+// busyPause is how long Dial rests before it tries a daemon again that had no descriptors left for it.
+const busyPause = 50 * time.Millisecond
+
 // margin is how much longer a frame may be than announced, as the upstream client has it.
 const margin = 2
 
@@ -76,10 +79,28 @@ type Conn struct {
 }
 
 // Dial connects and shakes hands: one round trip. Its errors are ErrNoDaemon, ErrSilent and ErrBroken, and a *wire.Error
-// when the daemon refuses this client.
+// when the daemon refuses this client. A daemon that is busy with as many clients as it can hold is tried again until the
+// context or the patience ends.
 func Dial(ctx context.Context, target Target, info wire.PeerInfo) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, ErrSilent)
 	defer cancel()
+	for {
+		c, err := dialOnce(ctx, target, info)
+		if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Reason != wire.ReasonBusy {
+			return c, err
+		}
+		pause := time.NewTimer(busyPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, err
+		}
+	}
+}
+
+// dialOnce tries once.
+func dialOnce(ctx context.Context, target Target, info wire.PeerInfo) (*Conn, error) {
 	nc, err := (&net.Dialer{}).DialContext(ctx, "unix", target.Socket)
 	if err != nil {
 		return nil, dialError(target, err)

@@ -209,6 +209,37 @@ func TestOptionsThatTheDaemonDidNotAnnounce(t *testing.T) {
 	}
 }
 
+// TestS10_ABusyDaemonIsTriedAgain: it had no descriptors left, and has some a moment later; or it never has, which is said.
+func TestS10_ABusyDaemonIsTriedAgain(t *testing.T) {
+	busy := func(l *link) {
+		l.send(wire.ErrorEvent{Code: wire.CodeInvalidRequest, Message: "no descriptors left", Reason: new(wire.ReasonBusy), Hint: new("close other clients")})
+	}
+	f := newFake(t, func(n int, l *link) {
+		if n < 2 {
+			busy(l)
+		} else if l.hello() {
+			l.next()
+		}
+	})
+	c, err := Dial(t.Context(), f.target, f.target.Client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f = newFake(t, func(n int, l *link) {
+		busy(l)
+		if n == 2 {
+			cancel()
+		}
+	})
+	_, err = Dial(ctx, f.target, f.target.Client)
+	if refused, ok := errors.AsType[*wire.Error](err); !ok && !errors.Is(err, context.Canceled) || ok && refused.Reason != wire.ReasonBusy {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
 func TestNewKey(t *testing.T) {
 	a, b := NewKey(), NewKey()
 	if a == b || len(a) > wire.MaxKeyBytes || len(a) < 16 {

@@ -4,17 +4,17 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 	"scv/internal/wire/frame"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 // fake is a daemon whose connections are played by a function.
 type fake struct {

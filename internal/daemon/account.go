@@ -40,7 +40,7 @@ func AccountOf(opt Options, name string) (Account, bool, error) {
 	if !ok {
 		return Account{}, false, nil
 	}
-	if err := k.fits(name, "", ""); err != nil {
+	if err := k.reaches(name, ""); err != nil {
 		return Account{}, true, err
 	}
 	known := k.known[name]

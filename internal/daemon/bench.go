@@ -4,10 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,14 +16,22 @@ import (
 	"scv/internal/daemon/desk"
 	"scv/internal/daemon/ground"
 	"scv/internal/daemon/machine"
+	"scv/internal/daemon/referee"
 	"scv/internal/daemon/server"
 	"scv/internal/run"
+	"scv/internal/run/proc"
 	"scv/internal/run/runlog"
-	"scv/internal/safe/redact"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
 	"scv/internal/workbench/ledger"
 	"scv/internal/workbench/row"
+)
+
+// Memory is given back once, settleAfter the start, and whenever nothing was written for restAfter. Then the daemon has
+// nothing to do, and the timer is not started again before there is something to write.
+const (
+	settleAfter = time.Second
+	restAfter   = 30 * time.Second
 )
 
 // A bench is the recovered workbench: the ledger, the hub over it, and the launcher of runs.
@@ -35,10 +43,12 @@ type bench struct {
 	abandoned *atomic.Bool // the home is gone
 	launcher  *run.Launcher
 	desk      *desk.Desk
+	rest      *time.Timer
 	began     time.Time
 	adopted   int
 	broke     chan struct{} // closed when the hub has ended
 	failure   error         // why; read after broke
+	hubCtx    context.Context
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup
 }
@@ -52,40 +62,47 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 		return nil, err
 	}
 	plans := ground.Plans(loaded)
-	kinds := newKinds(opt)
-	if err := kinds.makeHomes(); err != nil {
-		log.Error("agents cannot use their private homes", "error", err)
-	}
-	masker := newMasker(slices.Concat(opt.Environ, ownEnviron(opt.Config)))
-	mask := func() *redact.Masker { return masker }
-	notify := runlog.NewNotifier()
 	port := &hubPort{}
-	site := newSite(opt, port, log)
-	screens := desk.New(ctx, desk.Options{Home: opt.Home, Mask: mask, Log: log})
+	set := newSettings(opt, port, log)
+	notify := runlog.NewNotifier()
+	site := newSite(opt, set, port, log)
+	screens := desk.New(ctx, desk.Options{Home: opt.Home, Mask: set.mask, Log: log})
 	var abandoned atomic.Bool
 	launcher := run.New(ctx, run.Config{
-		Home: opt.Home, Hub: port, Saved: port.saved, Ground: site, Kinds: kinds.find, Offered: kinds.offered(log), Mask: mask,
+		Home: opt.Home, Hub: port, Saved: port.saved, Ground: site, Kinds: set.find, Offered: set.offered, Mask: set.mask,
 		Original: store.Original, Notify: notify, Terminals: screens, Exe: opt.Exe, Environ: opt.Environ, HomeID: loaded.HomeID,
 		Version: opt.Version, Log: log, Now: opt.Now, Abandoned: abandoned.Load,
 	})
 	ended := make(chan struct{}, 1)
+	rest := time.AfterFunc(settleAfter, func() {
+		debug.FreeOSMemory()
+		if err := proc.DropOwnFile(); err != nil {
+			log.Debug("memory that is not needed now is kept", "error", err)
+		}
+	})
 	h := hub.New(hub.Options{
-		Journal: journal{archive: store, ended: ended}, Launcher: launcher, Loaded: loaded, Limits: limits(opt.Config, opt.value("SCV_DELEGATION_DEPTH")), Now: opt.Now,
-		Random: randomHex, UUID: uuid, Log: log, DefaultMode: kinds.mode, AfterLimit: kinds.afterLimit, Budget: kinds.budget, Transport: kinds.transport, Terminal: kinds.terminal,
-		ApprovalWait: opt.Config.Approvals.Wait,
+		Journal: journal{archive: store, ended: ended, rest: rest}, Launcher: launcher, Loaded: loaded, Limits: set.limits(), Now: opt.Now,
+		Random: randomHex, UUID: uuid, Log: log, DefaultMode: set.mode, AfterLimit: set.afterLimit, Budget: set.budget, Transport: set.transport, Terminal: set.terminal,
+		ApprovalWait: set.now().config.Approvals.Wait,
 	})
 	port.hub.Store(h)
 	b := &bench{
-		store: store, hub: h, abandoned: &abandoned, launcher: launcher, desk: screens, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}),
+		store: store, hub: h, abandoned: &abandoned, launcher: launcher, desk: screens, began: began, adopted: liveRuns(loaded), broke: make(chan struct{}), rest: rest,
 		served: server.Workbench{
-			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: mask, Notify: notify, Screens: screens,
-			Agents: kinds.names(), Mode: kinds.workspaceMode, Fits: kinds.fits, Problems: problems(opt.Config, loaded.Lost, more),
+			Hub: h, Records: store, Home: opt.Home, HomeID: loaded.HomeID, Mask: set.mask, Notify: notify, Screens: screens,
+			Reread: set.reread, Agents: set.names, Mode: set.workspaceMode, Fits: set.fits, Problems: set.problems(loaded.Lost, more),
+			Reviewers: set.reviewers, Journal: func() string { return fmt.Sprintf("rev-%d-%s", opt.Now().Unix(), randomHex(6)) },
 			Trees: site.Trees, Work: site.Work, Ground: site,
 		},
 	}
 	b.attend(ctx, opt, log, background{
-		site: site, plans: plans, over: endedRuns(loaded), ended: ended,
+		site: site, plans: plans, keep: set.keep, over: endedRuns(loaded), ended: ended,
+		referee: referee.New(referee.Config{Hub: h, Records: store, Ground: site, Mask: set.mask, Log: log, Now: opt.Now}),
 	})
+	b.served.Talks = ledger.TalksOf(store)
+	if b.served.Sessions, err = newSessions(b.hubCtx, opt, log, b, set); err != nil {
+		return nil, errors.Join(err, b.close(context.WithoutCancel(ctx)))
+	}
 	return b, nil
 }
 
@@ -93,14 +110,17 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 type background struct {
 	site  *ground.Ground
 	plans []string
+	keep  func() time.Duration
 	over  []wire.RunHandle
 	ended <-chan struct{}
+
+	referee *referee.Referee
 }
 
 func (b *bench) attend(ctx context.Context, opt Options, log *slog.Logger, w background) {
 	// The hub ends after everything else: what the launcher still reports while it lets go has to be kept.
 	hubCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	b.cancel = cancel
+	b.hubCtx, b.cancel = hubCtx, cancel
 	b.wg.Go(func() {
 		defer close(b.broke)
 		b.failure = b.hub.Run(hubCtx)
@@ -111,16 +131,17 @@ func (b *bench) attend(ctx context.Context, opt Options, log *slog.Logger, w bac
 		w.site.Run(hubCtx)
 	})
 	b.wg.Go(func() { b.launcher.Tidy(w.over) })
+	b.wg.Go(func() { w.referee.Run(ctx) })
 	keep := retainer{
-		home: opt.Home, store: b.store, hub: b.hub, log: log, now: opt.Now, keep: time.Duration(opt.Config.Retention.Days) * 24 * time.Hour,
+		home: opt.Home, store: b.store, hub: b.hub, log: log, now: opt.Now, keep: w.keep,
 	}
 	b.wg.Go(func() { keep.run(hubCtx, w.ended) })
 }
 
 // newSite is the ground of a home's runs.
-func newSite(opt Options, port *hubPort, log *slog.Logger) *ground.Ground {
+func newSite(opt Options, set *settings, port *hubPort, log *slog.Logger) *ground.Ground {
 	return ground.New(ground.Config{
-		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: room(opt.Config),
+		Home: opt.Home, Environ: opt.Environ, Random: randomHex, Room: set.room, Caches: set.caches,
 		Variables: func() []string { return agent.Environment(opt.Environ, agent.Kind{}, agent.Launch{}, nil) }, Hub: port.hub.Load, Log: log, Now: opt.Now,
 	})
 }
@@ -161,12 +182,16 @@ func (b *bench) stopAll(ctx context.Context) {
 // close lets go of the runs, which go on, saves what is left and closes the ledger.
 func (b *bench) close(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, patience)
+	if b.served.Sessions != nil {
+		b.served.Sessions.Close(bounded)
+	}
 	b.hub.Rest(bounded)
 	b.launcher.Shutdown(bounded)
 	b.desk.Leave()
 	cancel()
 	b.cancel()
 	b.wg.Wait()
+	b.rest.Stop()
 	err := b.failure
 	if closeErr := b.store.Close(ctx); err == nil {
 		err = closeErr

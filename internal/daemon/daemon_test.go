@@ -12,15 +12,14 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/client"
 	"scv/internal/home"
 	"scv/internal/home/config"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 // options are those of a daemon in a new home with a short path.
 func options(t testing.TB) Options {
@@ -225,7 +224,7 @@ func TestAgentsAreListed(t *testing.T) {
 	for _, a := range list {
 		names = append(names, a.Name)
 	}
-	if got := strings.Join(names, " "); got != "claude codex demo demo-live gemini opencode" {
+	if got := strings.Join(names, " "); got != "claude codex demo demo-live gemini opencode scv" {
 		t.Fatalf("agents: %s", got)
 	}
 	for _, a := range list {

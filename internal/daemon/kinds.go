@@ -1,33 +1,32 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"maps"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"scv/internal/agent"
 	"scv/internal/agent/catalog"
+	"scv/internal/agent/nested"
 	"scv/internal/agent/shell"
 	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/home/offer"
-	"scv/internal/repo"
 	"scv/internal/safe/redact"
 	"scv/internal/wire"
-	"scv/internal/workbench/hub"
 )
 
-// kinds are the agents of this release with the owner's settings. It does not change once made.
+// kinds are the agents of this release with the owner's settings of one moment. It does not change once made.
 type kinds struct {
 	home   *home.Home
 	config *config.Config
 	known  map[string]known
 	shell  string // the owner's
+	masker *redact.Masker
 }
 
 // known is an agent with the owner's settings, by transport. Words are the wire's: acp for a live one, cli.
@@ -78,7 +77,7 @@ func (k *kinds) add(opt Options, entry catalog.Entry) {
 			settings.ModelArgs, settings.EffortArgs, settings.PromptArgs = own.ModelArgs, own.EffortArgs, own.PromptArgs
 		}
 		if kind.Command == "scv" && !settings.OwnCommand {
-			settings.Command = opt.Exe // the dialect adds the argument by which main knows the demo agent
+			settings.Command = opt.Exe // the dialect adds the arguments by which main knows what to be
 		}
 		a.by[string(kind.Transport)] = choice{*kind, settings}
 		a.prefer = string(kind.Transport)
@@ -109,71 +108,87 @@ func (k *kinds) find(name, transport string) (agent.Kind, agent.Settings, bool) 
 // agent does not have is not forced on it: fits has refused such a job, and a conversation may outlive the settings.
 func (k *kinds) transport(name, forced string) string {
 	a := k.known[name]
-	if forced == wire.TransportLive {
-		forced = wire.TransportACP
-	}
-	if _, ok := a.by[forced]; ok {
-		return forced
+	if on := a.wire(forced); on != "" {
+		if _, ok := a.by[on]; ok {
+			return on
+		}
 	}
 	return a.prefer
 }
 
-// fits refuses a job that its agent is known not to be able to serve: over this transport, or with this model.
-func (k *kinds) fits(name, forced, model string) error {
+// wire is the wire's word for the transport that a job asks for: a live agent is a nested scv, or it is not.
+func (a known) wire(forced string) string {
+	if forced != wire.TransportLive {
+		return forced
+	}
+	if _, nested := a.by[wire.TransportSCV]; nested {
+		return wire.TransportSCV
+	}
+	return wire.TransportACP
+}
+
+// aside reports whether an agent is chosen only by whoever names it: the demo agents, and SCV itself.
+func aside(name string) bool { return strings.HasPrefix(name, "demo") || name == nested.Name }
+
+// fits refuses a job that its agent is known not to be able to serve: over this transport, or with this model or effort,
+// where empty ones are the owner's own.
+func (k *kinds) fits(name, forced, model, effort string) error {
 	a, ok := k.known[name]
 	if !ok {
 		return nil
 	}
+	if err := k.reaches(name, forced); err != nil || !k.config.CheckModels {
+		return err
+	}
 	transport := k.transport(name, forced)
-	if want := strings.Replace(forced, wire.TransportLive, wire.TransportACP, 1); want != "" && want != transport {
-		return wire.Refuse(wire.ReasonUnavailable, "leave --transport out", "%s cannot be started %s", name,
-			map[string]string{wire.TransportACP: "as a live process", wire.TransportCLI: "with one process per turn"}[want])
-	}
-	if k.config.Agent(name).Private && !a.private {
-		return wire.Refuse(wire.ReasonUnavailable, "take agents."+name+".home out of config.toml, or set variables in agents."+name+".env",
-			"it is not known how %s would be given a home of its own", name)
-	}
-	if own := a.by[transport].settings.OwnCommand && transport == wire.TransportCLI; model == "" || own || !k.config.CheckModels {
+	own := a.by[transport].settings
+	if own.OwnCommand && transport == wire.TransportCLI {
 		return nil
 	}
 	said, err := offer.Read(k.home, name)
 	if err != nil {
 		return nil // it is not known what it offers
 	}
-	return said.Fits(name, model)
+	return said.Fits(name, cmp.Or(model, own.Model), cmp.Or(effort, own.Effort))
+}
+
+// reaches refuses a transport that a known agent does not have, and a home of its own that it cannot be given.
+func (k *kinds) reaches(name, forced string) error {
+	a := k.known[name]
+	transport := k.transport(name, forced)
+	if want := a.wire(forced); want != "" && want != transport {
+		return wire.Refuse(wire.ReasonUnavailable, "leave --transport out", "%s cannot be started %s", name,
+			map[bool]string{true: "with one process per turn", false: "as a live process"}[want == wire.TransportCLI])
+	}
+	if k.config.Agent(name).Private && !a.private {
+		return wire.Refuse(wire.ReasonUnavailable, "take agents."+name+".home out of config.toml, or set variables in agents."+name+".env",
+			"it is not known how %s would be given a home of its own", name)
+	}
+	return nil
 }
 
 // offered keeps what an agent says that it can do, for completion and for fits.
-func (k *kinds) offered(log *slog.Logger) func(name string, o wire.AgentOffer) {
-	return func(name string, o wire.AgentOffer) {
-		if err := offer.Write(k.home, name, o); err != nil {
-			log.Warn("what an agent offers was not kept", "agent", name, "error", err)
-		}
+func (k *kinds) offered(log *slog.Logger, name string, o wire.AgentOffer) {
+	if err := offer.Write(k.home, name, o); err != nil {
+		log.Warn("what an agent offers was not kept", "agent", name, "error", err)
 	}
 }
 
 func (k *kinds) names() []string { return slices.Sorted(maps.Keys(k.known)) }
 
-func (k *kinds) mode(name string) string { return k.config.Agent(name).Mode }
-
-// afterLimit reports whether the owner lets an agent go on by itself once its usage limit is renewed.
-func (k *kinds) afterLimit(name string) bool { return k.config.Agent(name).AfterLimit }
-
-// budget is what an agent may spend a day; of the empty name, all of them together.
-func (k *kinds) budget(name string) float64 {
-	if name == "" {
-		return k.config.Limits.DailyUSD
+// reviewers are the agents that may review a builder's work when nobody is named: others that are installed first, and the
+// builder's own kind last. The demo agent reviews only itself.
+func (k *kinds) reviewers(builder string) (all []string) {
+	for _, name := range k.names() {
+		if name == builder || aside(name) || strings.HasPrefix(builder, "demo") {
+			continue
+		}
+		kind, settings, _ := k.find(name, "")
+		if _, err := exec.LookPath(settings.Program(kind.Command)); err == nil {
+			all = append(all, name)
+		}
 	}
-	return k.config.Agent(name).DailyUSD
-}
-
-// workspaceMode is the mode of a job that names none: the owner's, which the project may tighten.
-func (k *kinds) workspaceMode(workspace, name string) (string, error) {
-	c, err := k.config.ForWorkspace(k.home, workspace)
-	if err != nil {
-		return "", wire.Refuse(wire.ReasonInvalid, "correct it, then start the job again", "the project's configuration is wrong: %s", sentences(err))
-	}
-	return c.Agent(name).Mode, nil
+	return append(all, builder)
 }
 
 func sentences(err error) string {
@@ -185,48 +200,6 @@ func sentences(err error) string {
 		return err.Error()
 	}
 	return strings.Join(out, " ")
-}
-
-// terminal reports whether an agent goes on with its conversations in a terminal of its own.
-func (k *kinds) terminal(name string) bool {
-	kind, _, ok := k.find(name, "")
-	return ok && kind.Terminal != nil
-}
-
-// limits are those of the hub. A daemon that itself lives inside a run has as many levels less.
-func limits(c *config.Config, inside string) hub.Limits {
-	levels, _ := strconv.Atoi(inside) // absent or odd: it is the owner's own
-	depth := c.Limits.Depth - max(levels, 0)
-	if depth <= 0 {
-		depth = -1
-	}
-	return hub.Limits{
-		Depth:   depth,
-		Running: c.Limits.Running, Unfinished: c.Limits.Unfinished, MemoryFloor: uint64(max(c.Limits.MemoryFloorMB, 0)) << 20,
-		Idle: time.Duration(c.Limits.IdleMinutes) * time.Minute, FinishedListed: wire.MaxFinishedJobs, EndedListed: wire.MaxEndedRuns,
-	}
-}
-
-// room is what worktrees may take.
-func room(c *config.Config) repo.Room {
-	return repo.Room{Floor: uint64(max(c.Worktrees.FloorMB, 0)) << 20, Most: uint64(max(c.Worktrees.MaxMB, 0)) << 20}
-}
-
-// problems are what is wrong and does not keep the daemon from serving: sentences of its own, then the configuration's
-// warnings.
-func problems(c *config.Config, lost string, more func() string) func() []string {
-	return func() []string {
-		var out []string
-		for _, text := range []string{lost, more()} {
-			if text != "" {
-				out = append(out, text)
-			}
-		}
-		for _, p := range c.Warnings {
-			out = append(out, p.Error())
-		}
-		return out
-	}
 }
 
 // newMasker knows the values of the daemon's environment that look like credentials by their variable's name, and hides
@@ -282,7 +255,7 @@ func Agents(opt Options) []AgentInfo {
 	for _, name := range k.names() {
 		kind, settings, _ := k.find(name, "")
 		info := AgentInfo{
-			Name: name, Command: settings.Program(kind.Command), Transport: string(kind.Transport), Can: k.can(name), Mode: k.mode(name),
+			Name: name, Command: settings.Program(kind.Command), Transport: string(kind.Transport), Can: k.can(name), Mode: k.config.Agent(name).Mode,
 			Model: settings.Model, SignIn: kind.SignIn, Install: kind.Install, Passed: slices.Concat(agent.CommonVariables(), kind.Pass, kind.Granted),
 		}
 		path, err := exec.LookPath(info.Command)
@@ -303,7 +276,7 @@ func Agents(opt Options) []AgentInfo {
 func (k *kinds) can(name string) []string {
 	var out []string
 	for _, word := range []string{wire.TransportLive, wire.TransportCLI} {
-		if k.fits(name, word, "") == nil {
+		if k.reaches(name, word) == nil {
 			out = append(out, word)
 		}
 	}

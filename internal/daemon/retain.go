@@ -16,10 +16,11 @@ import (
 // retainEvery is the least time between two looks for what has become old.
 const retainEvery = 24 * time.Hour
 
-// A journal is the ledger as the hub writes it; ended gets a value when a job has ended.
+// A journal is the ledger as the hub writes it; ended gets a value when a job has ended, and rest is put off by each write.
 type journal struct {
 	*archive
 	ended chan struct{}
+	rest  *time.Timer
 }
 
 // archive is the ledger under a name that leaves Store free.
@@ -28,6 +29,7 @@ type archive = ledger.Store
 // Store stores a batch.
 func (j journal) Store(ctx context.Context, b row.Batch) error {
 	err := j.archive.Store(ctx, b)
+	j.rest.Reset(restAfter)
 	for i := range b.Jobs {
 		if err == nil && b.Jobs[i].State.Final() {
 			select {
@@ -40,7 +42,7 @@ func (j journal) Store(ctx context.Context, b row.Batch) error {
 	return err
 }
 
-// A retainer lets jobs go that ended long ago, with the directories of their runs. It looks once after a start, and then
+// A retainer lets jobs go that ended long ago, with the directories of their runs, and sessions of the model loop. It looks once after a start, and then
 // at the end of a job, at most daily: it has no clock of its own that ticks.
 type retainer struct {
 	home  *home.Home
@@ -48,20 +50,15 @@ type retainer struct {
 	hub   *hub.Hub
 	log   *slog.Logger
 	now   func() time.Time
-	keep  time.Duration // 0: for ever
+	keep  func() time.Duration // as the settings say now; 0: for ever
 }
 
 // run looks now, and whenever a job has ended and the last look is a day old, until ctx ends.
 func (r retainer) run(ctx context.Context, ended <-chan struct{}) {
-	if r.keep <= 0 {
-		return
-	}
 	for {
 		last := r.now()
-		if n, err := r.pass(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("old jobs could not be removed", "error", err)
-		} else if n > 0 {
-			r.log.Info("old jobs were removed", "jobs", n)
+		if keep := r.keep(); keep > 0 {
+			r.look(ctx, last.Add(-keep))
 		}
 		for {
 			select {
@@ -76,10 +73,23 @@ func (r retainer) run(ctx context.Context, ended <-chan struct{}) {
 	}
 }
 
+// look lets go what was over before a time.
+func (r retainer) look(ctx context.Context, before time.Time) {
+	if n, err := r.pass(ctx, before); err != nil && ctx.Err() == nil {
+		r.log.Warn("old jobs could not be removed", "error", err)
+	} else if n > 0 {
+		r.log.Info("old jobs were removed", "jobs", n)
+	}
+	if n, err := ledger.TalksOf(r.store).RetireTalks(ctx, uint64(max(before.Unix(), 0))); err != nil && ctx.Err() == nil {
+		r.log.Warn("old sessions could not be removed", "error", err)
+	} else if n > 0 {
+		r.log.Info("old sessions were removed", "sessions", n)
+	}
+}
+
 // pass removes all that is old. The directory of a run goes first: rows without one are found again, a directory without
 // rows is not.
-func (r retainer) pass(ctx context.Context) (n int, err error) {
-	before := r.now().Add(-r.keep)
+func (r retainer) pass(ctx context.Context, before time.Time) (n int, err error) {
 	for after := uint64(0); ; {
 		l, next, err := ledger.LeavingOf(ctx, r.store, before, after)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +19,12 @@ import (
 func TestRetention(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
-		days int
-		want string
+		days  int
+		want  string
+		talks string
 	}{
-		"30 days":  {30, "job-6 job-5 job-3 job-2"},
-		"for ever": {0, "job-6 job-5 job-4 job-3 job-2 job-1"},
+		"30 days":  {30, "job-6 job-5 job-3 job-2", "open young"},
+		"for ever": {0, "job-6 job-5 job-4 job-3 job-2 job-1", "old open young"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opt := options(t)
@@ -56,6 +58,7 @@ func TestRetention(t *testing.T) {
 			if _, err := opt.Home.Root().Lstat("runs/codex-000002"); err != nil {
 				t.Errorf("a younger run's directory: %v", err)
 			}
+			r.keepsTalks(c.talks)
 		})
 	}
 }
@@ -69,6 +72,12 @@ func aged(t *testing.T, opt Options, now time.Time) {
 		t.Fatal(err)
 	}
 	old, young := uint64(now.AddDate(0, 0, -31).Unix()), uint64(now.AddDate(0, 0, -29).Unix())
+	for id, ended := range map[wire.SessionID]uint64{"old": old, "young": young, "open": 0} {
+		talk := row.Talk{ID: id, Workspace: "/work", Keep: true, Created: old, Updated: old, Ended: ended, Next: 1}
+		if err := ledger.TalksOf(s).SaveTalk(t.Context(), row.TalkChange{Talk: talk}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	session := wire.WorkbenchSessionID("/work")
 	b := row.Batch{
 		Sessions: []row.Session{{Session: wire.Session{ID: session, Label: "workbench", Workspace: "/work"}}},
@@ -106,5 +115,23 @@ func aged(t *testing.T, opt Options, now time.Time) {
 	}
 	if err := errors.Join(s.Store(t.Context(), b), s.Close(t.Context())); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// keepsTalks waits until these sessions of the model loop are left: what ended before the bound leaves, all else stays.
+func (r *started) keepsTalks(want string) {
+	r.t.Helper()
+	for {
+		var got []string
+		for _, s := range r.call(wire.SessionsPage{}).Sessions.Sessions {
+			got = append(got, string(s.ID))
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") == want {
+			return
+		}
+		if err := r.t.Context().Err(); err != nil {
+			r.t.Fatalf("%v; left are %q", err, got)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (d *dynasty) rest(ctx context.Context, ended error) {
 		d.log.Warn("no copy of the ledger was made", "error", err)
 		return
 	}
-	if days := d.opt.Config.Retention.Days; days > 0 {
+	if days := d.opt.latest().Retention.Days; days > 0 {
 		before := d.opt.Now().AddDate(0, 0, -days)
 		if err := ledger.TrimAccepted(ctx, d.opt.Home, before); err != nil {
 			d.log.Warn("accepted.jsonl was not made shorter", "error", err)

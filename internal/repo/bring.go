@@ -51,8 +51,8 @@ func (t *Trees) bring(ctx context.Context, r *record) ([]string, error) {
 		notes = append(notes, fmt.Sprintf("not all files named by %s were copied: %s", includeName, plain.Line(err.Error())))
 	}
 	if empty := t.git.modules(ctx, *r, to); len(empty) > 0 {
-		notes = append(notes, fmt.Sprintf("%d submodules are empty in it, such as %s. To fill them: git -C %s submodule update --init --recursive",
-			len(empty), show(empty[0]), pretty(r.Path)))
+		notes = append(notes, fmt.Sprintf("%s empty in it, such as %s. To fill them: git -C %s submodule update --init --recursive",
+			plain.Count(len(empty), "submodule"), show(empty[0]), pretty(r.Path)))
 	}
 	return notes, refused("the worktree was not finished", ctx.Err())
 }
@@ -99,7 +99,7 @@ func (g *helper) carry(ctx context.Context, r record, from, to *os.Root) error {
 	}
 	if s.unmerged > 0 {
 		return wire.Refuse(wire.ReasonRefused, "resolve them, or start without --with-changes",
-			"the checkout has %d files with merge conflicts.", s.unmerged)
+			"the checkout has %s with merge conflicts.", plain.Count(s.unmerged, "file"))
 	}
 	left := int64(carryBytes)
 	for _, name := range append(s.changed, s.untracked...) {

@@ -248,7 +248,7 @@ func TestT29_EmbeddedBareRepository(t *testing.T) {
 	}
 }
 
-func TestSubmodulesAreNotEntered(t *testing.T) {
+func TestP30_SubmodulesAreNotEntered(t *testing.T) {
 	l := newLab(t)
 	other := filepath.Join(l.base, "other")
 	l.must(os.Mkdir(other, 0o755))
@@ -264,7 +264,7 @@ func TestSubmodulesAreNotEntered(t *testing.T) {
 	w := l.wish()
 	w.WithChanges = true
 	in, made := l.made(w)
-	if len(made.Notes) != 1 || !strings.Contains(made.Notes[0], `1 submodules are empty in it, such as "lib"`) {
+	if len(made.Notes) != 1 || !strings.Contains(made.Notes[0], `1 submodule empty in it, such as "lib"`) {
 		t.Errorf("what is said of submodules: %q", made.Notes)
 	}
 	_, err := l.List(t.Context())

@@ -254,7 +254,7 @@ func (t *Trees) undo(ctx context.Context, r record) error {
 	if err := forgetEntry(r); err != nil {
 		return refused("git's entry of worktree "+r.Name+" cannot be removed", err)
 	}
-	if err := t.removeAll(r.dir()); err != nil {
+	if err := removeAll(t.home.Root(), r.dir()); err != nil {
 		return refused("what is left of worktree "+r.Name+" cannot be removed", err)
 	}
 	// Only the branch that this Create made: one that is not where it put it stays.

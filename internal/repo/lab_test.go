@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/home"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
 
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(makerEnv) != "" {
 		os.Exit(maker())
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(census.Main(m))
 }
 
 // lab is a home, an owner with a git configuration, and a repository with one commit, all in a folder of the test.

@@ -173,3 +173,41 @@ func (t *Trees) entries(ctx context.Context, common string, seen map[string]bool
 	}
 	return all, nil
 }
+
+// ReviewRefs begins the names of the commits that reviewers of a worktree were shown: then its name and the round. They go
+// with the worktree.
+const ReviewRefs = "refs/scv/review/"
+
+// Remove removes the worktree that path lies in, with the records of its reviews, and returns a sentence about what stays.
+func (t *Trees) Remove(ctx context.Context, path string, how Removal) (string, error) {
+	r, err := t.find(path)
+	if err != nil {
+		return "", err
+	}
+	note, err := t.remove(ctx, path, how)
+	if err == nil {
+		err = refused("worktree "+r.Name+" is removed, but not the names of its reviewed commits", t.git.unname(ctx, r, how.Branch))
+	}
+	return note, err
+}
+
+// unname removes the names that only a worktree needed. One that is gone already, or was moved, is left.
+func (g *helper) unname(ctx context.Context, r record, branch bool) error {
+	at := r.admin(r.Common)
+	out, err := g.Run(ctx, git.Call{At: at, Output: 1 << 20, Args: []string{"for-each-ref", "--format=%(refname)", "--", ReviewRefs + r.Name + "/"}})
+	if err != nil {
+		return err
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		if _, err := g.Run(ctx, git.Call{At: at, Args: []string{"update-ref", "-d", name}}); err != nil {
+			return err
+		}
+	}
+	if branch {
+		_, err = g.Run(ctx, git.Call{At: at, Args: []string{"update-ref", "-d", "refs/heads/" + r.Branch, r.Commit}})
+		if git.Exited(err, 128) || git.Exited(err, 1) { // somebody works on it
+			err = nil
+		}
+	}
+	return err
+}

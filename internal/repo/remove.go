@@ -27,12 +27,14 @@ type Removal struct {
 	// Busy is asked at the end of each of the two looks, with the worktree's path: an error of it (such as an unfinished
 	// job) refuses. It may be nil.
 	Busy func(path string) error
+	// Branch removes the branch too, if it still stands where the worktree started: nothing was done on it.
+	Branch bool
 }
 
-// Remove removes the worktree that path lies in and returns a sentence about what stays. The branch stays always. A
+// remove removes the worktree that path lies in and returns a sentence about what stays. The branch stays. A
 // refusal is a *wire.Error that names every reason; after it all is as it was. The directory is set aside before the
 // last look, so that nothing can be added between look and removal.
-func (t *Trees) Remove(ctx context.Context, path string, how Removal) (string, error) {
+func (t *Trees) remove(ctx context.Context, path string, how Removal) (string, error) {
 	r, err := t.find(path)
 	if err != nil {
 		return "", err
@@ -177,14 +179,14 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 		return nil, err
 	}
 	if names := append(append([]string{}, s.changed...), s.untracked...); len(names) > 0 {
-		add(true, "%d uncommitted changes, such as %s", len(names), show(names[0]))
+		add(true, "%s, such as %s", plain.Count(len(names), "uncommitted change"), show(names[0]))
 	}
-	add(s.unmerged > 0, "%d merge conflicts", s.unmerged)
+	add(s.unmerged > 0, "%s", plain.Count(s.unmerged, "merge conflict"))
 	add(hidden != "", "git was told not to look at %s", show(hidden))
 	add(middle(r.Link) != "", "it is in the middle of %s", middle(r.Link))
-	add(ahead > 0, "%d commits are not merged into what it started from", ahead)
-	add(s.ahead > 0, "%d commits are not pushed to %s", s.ahead, show(s.upstream))
-	add(w.unknowns > 0, "%d ignored files that SCV knows nothing about, such as %s", w.unknowns, show(w.unknown))
+	add(ahead > 0, "%s not merged into what it started from", plain.Count(ahead, "commit"))
+	add(s.ahead > 0, "%s not pushed to %s", plain.Count(s.ahead, "commit"), show(s.upstream))
+	add(w.unknowns > 0, "%s that SCV knows nothing about, such as %s", plain.Count(w.unknowns, "ignored file"), show(w.unknown))
 	add(w.nested != "", "%s is a repository of its own", show(w.nested))
 	add(modules, "its submodules may hold work")
 	add(locked && !strings.HasPrefix(reason, lockLead), "it is locked: %s", show(reason))
@@ -254,7 +256,7 @@ func (s *shelf) finish(r record) (string, error) {
 	if err := forget(r); err != nil {
 		return "", refused("git's entry of worktree "+r.Name+" cannot be removed", err)
 	}
-	if err := s.removeAll(r.aside()); err != nil {
+	if err := removeAll(s.home.Root(), r.aside()); err != nil {
 		return "", refused("worktree "+r.Name+" is forgotten by git, but some of its files are left at "+pretty(s.abs(r.aside())), err)
 	}
 	if err := s.home.Root().Remove(r.file()); err != nil {
@@ -283,9 +285,8 @@ func forget(r record) error {
 	return nil
 }
 
-// removeAll removes a directory below the home without following links, also when parts of it are read-only.
-func (s *shelf) removeAll(name string) error {
-	root := s.home.Root()
+// removeAll removes what has a name below a root without following links, also when parts of it are read-only.
+func removeAll(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -157,7 +157,7 @@ func TestRemovalGoesOnAfterACrash(t *testing.T) {
 	l.write(in.Path+"/work.txt", "work\n")
 	l.must(os.Rename(in.Path, filepath.Join(filepath.Dir(in.Path), ".removing-"+in.Name)))
 	_, err := l.Remove(t.Context(), in.Path, Removal{})
-	l.refusal(err, wire.ReasonRefused, "1 uncommitted changes")
+	l.refusal(err, wire.ReasonRefused, "1 uncommitted change")
 	if l.read(in.Path+"/work.txt") != "work\n" {
 		t.Error("the work is not in its place")
 	}
@@ -204,52 +204,7 @@ func TestT33_SymlinkedParents(t *testing.T) {
 	l.refusal(err, wire.ReasonRefused, "changed its repository")
 }
 
-func TestBadRepositories(t *testing.T) {
-	l := newLab(t)
-	plan := func(dir string) error {
-		w := l.wish()
-		w.Cwd = dir
-		_, err := l.Plan(t.Context(), w)
-		return err
-	}
-	empty, bare, none := l.base+"/empty", l.base+"/bare", l.base+"/none"
-	for _, dir := range []string{empty, bare, none} {
-		l.must(os.Mkdir(dir, 0o755))
-	}
-	l.owner(empty, "init", "--quiet")
-	l.owner(bare, "init", "--quiet", "--bare")
-	l.refusal(plan(empty), wire.ReasonRefused, "has no commit yet")
-	l.refusal(plan(bare), wire.ReasonNotFound, "not inside a git checkout")
-	l.refusal(plan(none), wire.ReasonNotFound, "not inside a git checkout")
-	l.refusal(plan(l.base+"/missing"), wire.ReasonNotFound, "does not exist")
-	l.refusal(plan("relative"), wire.ReasonInvalid, "not an absolute directory")
-	l.refusal(plan(l.top+"/.git"), wire.ReasonNotFound, "not inside a git checkout")
-
-	// Detached and in the middle of a rebase are fine: the commit is what counts.
-	l.owner(l.top, "checkout", "--quiet", "--detach")
-	in, _ := l.made(l.wish())
-	if in.BaseRef != "" {
-		t.Errorf("base of a detached checkout: %+v", in)
-	}
-	if _, err := l.Remove(t.Context(), in.Path, Removal{}); err != nil {
-		t.Error(err)
-	}
-	// A linked worktree of the owner is a checkout too, and its own place in the home.
-	linked := l.base + "/linked"
-	l.owner(l.top, "worktree", "add", "--quiet", "-b", "side", linked)
-	w := l.wish()
-	w.Cwd = linked
-	in, m := l.made(w)
-	if m.Ref.Repo != linked || in.Common != l.top+"/.git" {
-		t.Errorf("of a linked worktree: %+v", in)
-	}
-	l.owner(l.top, "worktree", "remove", linked)
-	if _, err := l.Remove(t.Context(), in.Path, Removal{}); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestSparseCheckout(t *testing.T) {
+func TestM5_SparseCheckout(t *testing.T) {
 	l := newLab(t)
 	l.write(l.top+"/other/file", "x\n")
 	l.commit(l.top, "other")
@@ -270,7 +225,7 @@ func TestSparseCheckout(t *testing.T) {
 	l.must(err)
 }
 
-func TestRepositoryOfAnotherUser(t *testing.T) {
+func TestM5_RepositoryOfAnotherUser(t *testing.T) {
 	need.Root(t)
 	l := newLab(t)
 	l.must(filepath.WalkDir(l.top, func(path string, _ fs.DirEntry, err error) error {

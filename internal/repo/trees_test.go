@@ -58,7 +58,7 @@ func TestCreateListRemove(t *testing.T) {
 		t.Errorf("tree with work: %+v", got)
 	}
 	_, err = l.Remove(t.Context(), in.Path+"/sub", Removal{})
-	for _, words := range []string{"1 uncommitted changes, such as \"more.txt\"", "1 commits are not merged", "1 ignored files that SCV knows nothing about, such as \"made.log\""} {
+	for _, words := range []string{"1 uncommitted change, such as \"more.txt\"", "1 commit not merged", "1 ignored file that SCV knows nothing about, such as \"made.log\""} {
 		l.refusal(err, wire.ReasonRefused, words)
 	}
 	note, err := l.Remove(t.Context(), in.Path+"/sub", Removal{Force: true})
@@ -79,12 +79,12 @@ type reason struct {
 // owners are reasons that the owner may override.
 func owners() []reason {
 	return []reason{
-		{"dirty", "1 uncommitted changes", func(l *lab, in Intent) { l.write(in.Path+"/README", "changed\n") }},
+		{"dirty", "1 uncommitted change", func(l *lab, in Intent) { l.write(in.Path+"/README", "changed\n") }},
 		{"untracked", "such as \"x y\"", func(l *lab, in Intent) { l.write(in.Path+"/x y", "") }},
 		{"env", "such as \".env\"", func(l *lab, in Intent) { l.write(in.Path+"/.env", "SECRET=1\n") }},
 		{"in an ignored folder", "such as \"ignored/deep/result\"", func(l *lab, in Intent) { l.write(in.Path+"/ignored/deep/result", "1") }},
-		{"unmerged", "1 commits are not merged", func(l *lab, in Intent) { l.commit(in.Path, "work") }},
-		{"unpushed", "1 commits are not pushed to \"origin/main\"", func(l *lab, in Intent) {
+		{"unmerged", "1 commit not merged", func(l *lab, in Intent) { l.commit(in.Path, "work") }},
+		{"unpushed", "1 commit not pushed to \"origin/main\"", func(l *lab, in Intent) {
 			bare := filepath.Join(l.base, "bare.git")
 			l.owner(l.top, "clone", "--quiet", "--bare", l.top, bare)
 			l.owner(l.top, "remote", "add", "origin", bare)
@@ -226,13 +226,13 @@ func TestRemoveLooksTwice(t *testing.T) {
 		}
 		return nil
 	}})
-	l.refusal(err, wire.ReasonRefused, "1 uncommitted changes, such as \"late.txt\"")
+	l.refusal(err, wire.ReasonRefused, "1 uncommitted change, such as \"late.txt\"")
 	if l.read(in.Path+"/late.txt") != "work\n" || asked != 2 {
 		t.Error("the late file is not where it was")
 	}
 }
 
-func TestKnownIgnoredFilesDoNotHold(t *testing.T) {
+func TestP26_P31_KnownIgnoredFilesDoNotHold(t *testing.T) {
 	l := newLab(t)
 	l.write(l.top+"/.env", "A=1\n")
 	l.write(l.top+"/ignored/keep.txt", "keep\n")
@@ -255,7 +255,7 @@ func TestKnownIgnoredFilesDoNotHold(t *testing.T) {
 	l.must(os.Chmod(in.Path+"/ignored/target", 0o555)) // as the module cache of Go is
 	l.write(in.Path+"/.env", "A=2\n")
 	_, err := l.Remove(t.Context(), in.Path, Removal{})
-	l.refusal(err, wire.ReasonRefused, "1 ignored files that SCV knows nothing about, such as \".env\"")
+	l.refusal(err, wire.ReasonRefused, "1 ignored file that SCV knows nothing about, such as \".env\"")
 	l.write(in.Path+"/.env", "A=1\n")
 	_, err = l.Remove(t.Context(), in.Path, Removal{})
 	l.must(err)

@@ -15,6 +15,8 @@ type Room struct {
 	Most  uint64 // bytes of all worktrees together; 0: no bound
 }
 
+const makeRoom = "make room: scv agents worktrees clean --all   or: scv agents worktrees prune"
+
 // Enough refuses another worktree while less than the floor is free, or the budget is used up. Taken is what the
 // worktrees have, and is asked for only when there is a budget.
 func (w Ways) Enough(r Room, taken func() (uint64, error)) error {
@@ -24,7 +26,7 @@ func (w Ways) Enough(r Room, taken func() (uint64, error)) error {
 			return refused("how much space is free cannot be told", err)
 		}
 		if free := uint64(st.Bavail) * uint64(st.Bsize); free < r.Floor {
-			return wire.Refuse(wire.ReasonFull, "make room: scv agents worktrees prune", "%s are free at %s, and a worktree needs %s to stay free (worktrees.floor_mb).",
+			return wire.Refuse(wire.ReasonFull, makeRoom, "%s are free at %s, and a worktree needs %s to stay free (worktrees.floor_mb).",
 				plain.Size(free), pretty(w.t.home.Path()), plain.Size(r.Floor))
 		}
 	}
@@ -36,7 +38,7 @@ func (w Ways) Enough(r Room, taken func() (uint64, error)) error {
 		return refused("how much space the worktrees take cannot be told", err)
 	}
 	if used >= r.Most {
-		return wire.Refuse(wire.ReasonFull, "make room: scv agents worktrees prune", "the worktrees take %s, and may take %s (worktrees.max_mb).", plain.Size(used), plain.Size(r.Most))
+		return wire.Refuse(wire.ReasonFull, makeRoom, "the worktrees take %s, and may take %s (worktrees.max_mb).", plain.Size(used), plain.Size(r.Most))
 	}
 	return nil
 }

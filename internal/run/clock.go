@@ -52,9 +52,13 @@ func (c *clocks) event(ev wire.RunEvent) {
 	}
 }
 
-func (c *clocks) sent(key string) {
+// sent takes a message to the agent that was put into its spool at a time. A cancel waits from then on, whichever daemon
+// sent it, so that daemons which die do not put off the steps after it; a clock that jumped changes the wait by that
+// wait at most.
+func (c *clocks) sent(key string, at time.Time, most time.Duration) {
 	if strings.HasPrefix(key, "cancel:") {
-		c.cancel = time.Now()
+		now := time.Now()
+		c.cancel = now.Add(-min(max(now.Sub(at), 0), most))
 	}
 }
 

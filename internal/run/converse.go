@@ -13,23 +13,21 @@ import (
 	"scv/internal/workbench/row"
 )
 
-// dial reaches the shim of a run whose lock is held.
-func (r *run) dial(ctx context.Context, life control.Liveness) error {
-	if err := r.reach(ctx); err != nil {
-		return err
+// found reports that a run's shim was reached, when it was out of reach before.
+func (r *run) found(life control.Liveness) {
+	r.summoned = 0
+	if r.seen {
+		return
 	}
-	if !r.seen {
-		r.seen, r.told = true, ""
-		pid := 0
-		if life.Shim != nil {
-			pid = life.Shim.Agent
-		}
-		r.report(row.Life{Kind: row.LifeAdopted, PID: pid})
-		if r.o.Run.Terminal != nil {
-			r.c.Terminals.Open(r.o)
-		}
+	r.seen, r.told = true, ""
+	pid := 0
+	if life.Shim != nil {
+		pid = life.Shim.Agent
 	}
-	return nil
+	r.report(row.Life{Kind: row.LifeAdopted, PID: pid})
+	if r.o.Run.Terminal != nil {
+		r.c.Terminals.Open(r.o)
+	}
 }
 
 // reach connects to the shim and makes sure that it is this run's.
@@ -63,6 +61,10 @@ func (r talk) converse(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, control.ErrNonsense) {
+			r.odd = err
+			return nil
+		}
 		if errors.Is(err, control.ErrLinkClosed) || errors.Is(err, context.DeadlineExceeded) {
 			return nil
 		}
@@ -72,6 +74,7 @@ func (r talk) converse(ctx context.Context) error {
 		if again {
 			continue
 		}
+		r.settle()
 		timer.Stop()
 		if wait, ok := r.due().soonest(time.Now()); ok {
 			timer.Reset(wait)

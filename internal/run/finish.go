@@ -20,8 +20,9 @@ import (
 )
 
 const (
-	lostDetail = "the process that held the agent is gone and left no record of its end; what it did until then is in the log"
-	cutDetail  = "SCV ended while it was starting this; nothing was run"
+	lostDetail   = "the process that held the agent is gone and left no record of its end; what it did until then is in the log"
+	spoiltDetail = "the record of its end is damaged, and so is not known; what it did until then is in the log"
+	cutDetail    = "SCV ended while it was starting this; nothing was run"
 )
 
 // A farewell is a run whose lock is free.
@@ -44,8 +45,17 @@ func (r farewell) finish(ctx context.Context, life control.Liveness) error {
 		end.At, end.Exit = x.At, &agent.Exit{Code: x.Code, Signal: x.Signal, OOM: x.OOM}
 	} else if seq == 0 && r.untouched(life) {
 		end.Lost = cutDetail
+	} else if strings.Contains(life.Damage, control.ExitName) {
+		end.Lost = spoiltDetail
 	}
-	if err := r.take(r.lastItems(end, seq)); err != nil {
+	k := keeper{run: r.run}
+	for _, item := range r.lastItems(end, seq) {
+		if s := item.Step; s != nil && s.End != nil {
+			s.End.Untouched = end.Lost == cutDetail
+		}
+		k.take(item)
+	}
+	if err := k.done(); err != nil {
 		return err
 	}
 	if err := r.events.Sync(); err != nil {
@@ -87,7 +97,7 @@ func (r farewell) lastItems(end fold.Finish, seq uint64) []fold.Item {
 // wrote no record of it. An agent may end its shim before a word of it is in the spool. After another start of the
 // machine nothing is known: neither record nor word need have come to the disk.
 func (r farewell) untouched(life control.Liveness) bool {
-	if r.launched || life.Spec == nil && life.Life != control.LifeNone {
+	if r.launched || life.Life == control.LifeBroken || life.Spec == nil && life.Life != control.LifeNone {
 		return false
 	}
 	boot, err := proc.BootID()
@@ -185,7 +195,12 @@ func (r vigil) watchBlindly(ctx context.Context, why error) {
 	wait := retry{most: r.c.Timing.Backoff}
 	for ctx.Err() == nil {
 		life, err := control.Probe(r.dir)
+		over := false
 		if err == nil && life.Life != control.LifeHeld {
+			over, err = doubt(r).reached(ctx, life)
+			r.hangUp()
+		}
+		if over && err == nil {
 			if life.Life != control.LifeEnded {
 				err = farewell(r).sweep(ctx, life)
 			}
@@ -198,7 +213,6 @@ func (r vigil) watchBlindly(ctx context.Context, why error) {
 				return
 			}
 			r.log.Warn("what a lost run left behind was not ended", "error", err)
-			wait.pause(ctx)
 		}
 		if w := r.c.Hub.Wishes(r.h); w.Stop || w.Cancel != 0 {
 			if err := r.reach(ctx); err == nil {
@@ -206,7 +220,11 @@ func (r vigil) watchBlindly(ctx context.Context, why error) {
 				r.hangUp()
 			}
 		}
-		r.untilWokenOrGone(ctx)
+		if err == nil && life.Life == control.LifeHeld {
+			r.untilWokenOrGone(ctx)
+		} else {
+			wait.pause(ctx)
+		}
 	}
 }
 

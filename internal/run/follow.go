@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"scv/internal/agent"
 	"scv/internal/failpoint"
 	"scv/internal/run/fold"
 	"scv/internal/run/spool"
 	"scv/internal/wire"
+	"scv/internal/workbench/operand"
 	"scv/internal/workbench/row"
 )
 
@@ -38,15 +41,11 @@ func (r *run) advance(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		items, err := r.fold.Frame(frame)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errBlind, err)
-		}
 		if frame.Kind == spool.KindIn {
 			r.number = frame.N
-			r.clocks.sent(frame.Key)
+			r.clocks.sent(frame.Key, time.Unix(0, frame.UnixNano), r.c.Timing.Cancel)
 		}
-		if err := r.take(items); err != nil {
+		if err := (&keeper{run: r}).fold(frame); err != nil {
 			return err
 		}
 		r.unfolded += int64(len(frame.Payload))
@@ -64,34 +63,61 @@ func (r *run) advance(ctx context.Context) error {
 	return nil
 }
 
-// take writes the records of items and gathers their steps. A record that is in the log already is skipped there.
-func (r *run) take(items []fold.Item) error {
-	ended := false
-	for _, item := range items {
-		if item.Event != nil {
-			r.clocks.event(*item.Event)
-			seq, err := r.events.Append(*item.Event, item.Pos)
-			if err != nil {
-				return err
-			}
-			r.wrote = r.wrote || seq > 0
-			if r.o.Run.Terminal != nil && seq > 0 && item.Event.Kind == wire.EventNote {
-				r.c.Terminals.Note(r.h, item.Event.Text)
-			}
-			continue
-		}
-		r.clocks.step(*item.Step)
-		r.gather(*item.Step)
-		ended = ended || item.Step.Kind == row.StepTurnEnded
+// A keeper takes the items of one frame, or of the end.
+type keeper struct {
+	run    *run
+	ended  bool  // a turn did
+	failed error // the first that could not be kept
+}
+
+// fold folds a frame and keeps what comes of it.
+func (k *keeper) fold(frame spool.Frame) error {
+	if err := k.run.fold.Frame(frame, k.take); err != nil {
+		return fmt.Errorf("%w: %w", errBlind, err)
 	}
-	if ended && r.live() {
+	return k.done()
+}
+
+func (k *keeper) take(item fold.Item) {
+	if k.failed == nil {
+		k.failed = k.keep(item)
+	}
+	k.ended = k.ended || item.Step != nil && item.Step.Kind == row.StepTurnEnded
+}
+
+// done flushes the log behind the end of a turn, and tells the hub when much was gathered.
+func (k *keeper) done() error {
+	if k.failed != nil {
+		return k.failed
+	}
+	if k.ended && k.run.live() {
 		// A one-turn process ends at once: the flush at its end covers the turn's.
-		if err := r.events.Sync(); err != nil {
+		if err := k.run.events.Sync(); err != nil {
 			return err
 		}
 	}
-	if len(r.steps) >= batchSteps {
-		r.tell()
+	if len(k.run.steps) >= batchSteps {
+		k.run.tell()
+	}
+	return nil
+}
+
+// keep writes the record of an item or gathers its step. A record that is in the log already is skipped there.
+func (k *keeper) keep(item fold.Item) error {
+	r := k.run
+	if item.Event == nil {
+		r.clocks.step(*item.Step)
+		r.gather(*item.Step)
+		return nil
+	}
+	r.clocks.event(*item.Event)
+	seq, err := r.events.Append(*item.Event, item.Pos)
+	if err != nil {
+		return err
+	}
+	r.wrote = r.wrote || seq > 0
+	if r.o.Run.Terminal != nil && seq > 0 && item.Event.Kind == wire.EventNote {
+		r.c.Terminals.Note(r.h, item.Event.Text)
 	}
 	return nil
 }
@@ -106,6 +132,10 @@ func (r *run) gather(s row.Step) {
 			r.c.Offered(r.kind.Name, *s.Offer)
 		}
 		s.Offer = nil
+	}
+	if s.Asked != nil && s.Asked.Command != "" {
+		s.Asked = new(*s.Asked)
+		s.Asked.Operands = operand.Of(s.Asked.Command, agent.Choose(s.Asked.Cwd, r.o.Run.Cwd))
 	}
 	if s.Kind != row.StepActivity && s.Kind != row.StepRetry {
 		r.keep(s)
@@ -136,7 +166,7 @@ func (r *run) tell() {
 	}
 	if len(r.steps) > 0 {
 		_ = failpoint.Do(failpoint.HubReport, func() error { r.c.Hub.Report(r.h, r.steps); return nil })
-		r.steps = nil
+		r.steps, r.spoke = nil, true
 	}
 }
 
@@ -207,7 +237,7 @@ func (r *run) restore() error {
 func (r talk) answerOf(id wire.ApprovalID) (fold.Answer, bool) {
 	for _, a := range r.c.Hub.Wishes(r.h).Answers {
 		if a.ID == id {
-			return fold.Answer{Approved: a.Approved, By: a.By}, true
+			return fold.Answer{Approved: a.Approved, By: a.By, Reason: a.Reason}, true
 		}
 	}
 	return fold.Answer{}, false

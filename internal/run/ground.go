@@ -16,6 +16,8 @@ type Ground interface {
 	Prepare(ctx context.Context, o row.Order) (notes []string, err error)
 	// Begin looks at what a turn begins on, before its prompt is given. It never fails a turn.
 	Begin(ctx context.Context, o row.Order, job wire.JobID, cwd string)
+	// Caches are variables, with their values, that the agent gets beside its own, which win.
+	Caches(o row.Order) map[string]string
 	// Leave lets go of a worktree after the process in it has ended.
 	Leave(ctx context.Context, o row.Order)
 }
@@ -25,6 +27,7 @@ type noGround struct{}
 
 func (noGround) Prepare(context.Context, row.Order) ([]string, error) { return nil, nil }
 func (noGround) Begin(context.Context, row.Order, wire.JobID, string) {}
+func (noGround) Caches(row.Order) map[string]string                   { return nil }
 func (noGround) Leave(context.Context, row.Order)                     {}
 
 // ready sees to the ground of a run that starts, and returns what is to be remarked.

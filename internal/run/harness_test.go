@@ -15,14 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/agent"
 	"scv/internal/home"
 	"scv/internal/run/control"
 	"scv/internal/run/runlog"
 	"scv/internal/run/shim"
 	"scv/internal/safe/redact"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == "fake-daemon":
 		exit(fakeDaemon(os.Args[2:]))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(census.Main(m))
 }
 
 // exit leaves without the second that the race detector waits at an ordinary end.

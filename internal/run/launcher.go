@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type Launcher struct {
 	quit  context.CancelFunc
 	last  context.Context // ends when the daemon waits no longer for what is under way
 	drop  context.CancelFunc
+	gate  gate
 
 	mu    sync.Mutex
 	wakes map[wire.RunHandle]chan struct{}
@@ -41,7 +43,7 @@ func New(ctx context.Context, c Config) *Launcher {
 		c.Ground = noGround{}
 	}
 	c.Timing = c.Timing.withDefaults()
-	l := &Launcher{c: c, wakes: make(map[wire.RunHandle]chan struct{})}
+	l := &Launcher{c: c, gate: newGate(), wakes: make(map[wire.RunHandle]chan struct{})}
 	ctx = context.WithoutCancel(ctx)
 	l.last, l.drop = context.WithCancel(ctx)
 	l.leave, l.quit = context.WithCancel(l.last)
@@ -129,4 +131,29 @@ func (l *Launcher) serves(h wire.RunHandle) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wakes[h] != nil
+}
+
+// gateTime is how long a run that is looked for keeps its place at the gate at most: longer than a shim that lives needs,
+// and short enough that a hundred which do not answer keep nobody from being found.
+const gateTime = 50 * time.Millisecond
+
+// A gate lets few of the runs that a daemon finds at its start do their first work at once: all at once they would take
+// every processor from whoever asks the daemon something just then.
+type gate chan struct{}
+
+func newGate() gate { return make(gate, 2*runtime.GOMAXPROCS(0)) }
+
+// enter waits for a place. What it returns gives it back, early when it is called and in any case after gateTime.
+func (g gate) enter(ctx context.Context) (leave func()) {
+	select {
+	case g <- struct{}{}:
+	case <-ctx.Done():
+		return func() {}
+	}
+	once := sync.OnceFunc(func() { <-g })
+	timer := time.AfterFunc(gateTime, once)
+	return func() {
+		timer.Stop()
+		once()
+	}
 }

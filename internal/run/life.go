@@ -50,11 +50,18 @@ type run struct {
 	launched bool   // this daemon told the shim to start the agent, or tried to
 	seen     bool   // the shim was reached since it was last reported unreachable
 	told     string // why it was reported unreachable
+	spoke    bool   // steps were reported since
 	stopping bool   // the shim was told to stop, over this link
 	limit    string // the sentence on a limit that ended the run
 	held     held   // what the shim did not take
 	quiet    uint32 // notices of silence
+	summoned int    // times the shim was told to make its socket anew since it was reached
+	leave    func() // gives back the place at the gate; nil for none
+	odd      error  // what the shim said that no shim says; it is asked nothing more then
 }
+
+// patience is how many tries to reach a shim fail before that is said.
+const patience = 3
 
 // errBlind says that a run's spool or state cannot be read by this build: the run is unknown, kept and not retried.
 var errBlind = errors.New("what the run has said cannot be read")
@@ -67,6 +74,10 @@ func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
 		log: l.c.Log.With("run", string(o.Run.Handle)), prompts: make(map[wire.JobID]string),
 	}
 	defer r.letGo()
+	if o.Adopt {
+		r.leave = l.gate.enter(ctx)
+		defer r.settle()
+	}
 	if err := r.prepare(); err != nil && o.Adopt {
 		vigil{r}.watchBlindly(ctx, err)
 		return
@@ -100,7 +111,9 @@ func (l *Launcher) serve(o row.Order, wake <-chan struct{}) {
 func (r *run) begin(ctx context.Context) bool {
 	var err error
 	if !r.o.Adopt {
-		err = beginning{r}.start(r.last) // what was begun is started, even when the daemon leaves
+		if err = (beginning{r}).ripen(ctx); err == nil {
+			err = beginning{r}.start(r.last) // what was begun is started, even when the daemon leaves
+		}
 	} else if r.root, err = r.c.Home.RunRoot(r.h); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return true // what it is stays to be seen
 	} else {
@@ -121,35 +134,42 @@ func (r *run) follow(ctx context.Context) error {
 	}
 	wait := retry{most: r.c.Timing.Backoff}
 	for {
-		if r.link == nil {
-			life, err := control.Probe(r.dir)
+		life, err := control.Probe(r.dir)
+		if err != nil {
+			return err
+		}
+		over, err := doubt{r}.reached(ctx, life)
+		begun := time.Now()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case over && err == nil:
+			return farewell{r}.finish(ctx, life)
+		case err != nil:
+			if err := r.advance(ctx); err != nil {
+				return err
+			}
+			// A shim that just ends needs a moment for its lock, and one that was told to make its socket anew for that.
+			if wait.tries >= patience || r.o.Adopt && !r.seen && r.summoned == 0 {
+				r.unreachable(doubt{r}.sentence(life, err))
+			}
+		default:
+			link := r.link
+			err := talk{r}.converse(ctx)
+			r.hangUp()
+			if err == nil && r.odd == nil {
+				r.odd = link.Odd()
+			}
 			if err != nil {
 				return err
 			}
-			if life.Life != control.LifeHeld {
-				return farewell{r}.finish(ctx, life)
-			}
-			if err := r.dial(ctx, life); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if wait.tries > 2 || r.o.Adopt && !r.seen { // a shim that just ends needs a moment for its lock
-					r.unreachable("its shim holds the lock and does not answer: " + err.Error())
-				}
-				if err := r.advance(ctx); err != nil {
-					return err
-				}
-				if !wait.untilGone(ctx, r.dir) {
-					return ctx.Err()
-				}
-				continue
-			}
+		}
+		// A link that ends as soon as it was made is no reason to make it all the time.
+		if time.Since(begun) > r.c.Timing.Backoff {
 			wait.reset()
 		}
-		err := talk{r}.converse(ctx)
-		r.hangUp()
-		if err != nil {
-			return err
+		if !wait.again(ctx, r.dir, life.Life) {
+			return ctx.Err()
 		}
 	}
 }
@@ -237,10 +257,20 @@ func (r *run) report(l row.Life) {
 	r.c.Hub.Life(r.h, l)
 }
 
-// unreachable reports once that the run cannot be told to live or not.
+// settle gives a run's place at the gate to the next one: it was found, or it will not be so soon.
+func (r *run) settle() {
+	if r.leave != nil {
+		r.leave()
+		r.leave = nil
+	}
+}
+
+// unreachable reports once that the run cannot be told to live or not, and again when something that it had said before
+// made it look alive.
 func (r *run) unreachable(detail string) {
-	if r.seen || r.told != detail {
-		r.seen, r.told = false, detail
+	r.settle()
+	if r.seen || r.told != detail || r.spoke {
+		r.seen, r.told, r.spoke = false, detail, false
 		r.report(row.Life{Kind: row.LifeUnreachable, Detail: detail})
 	}
 }
@@ -310,8 +340,11 @@ func (t *retry) pause(ctx context.Context) bool {
 	}
 }
 
-// untilGone waits the same, but no longer than the run holds its lock.
-func (t *retry) untilGone(ctx context.Context, dir string) bool {
+// again waits the same, but no longer than the run holds its lock, when it does.
+func (t *retry) again(ctx context.Context, dir string, life control.Life) bool {
+	if life != control.LifeHeld {
+		return t.pause(ctx)
+	}
 	bounded, cancel := context.WithTimeout(ctx, t.next())
 	defer cancel()
 	if _, err := control.AwaitGone(bounded, dir); err != nil && bounded.Err() == nil {

@@ -44,15 +44,21 @@ func TestJobFromStartToEnd(t *testing.T) {
 	}
 }
 
+// sharing is a ground with a cache that all worktrees share.
+type sharing struct{ noGround }
+
+func (sharing) Caches(row.Order) map[string]string { return map[string]string{"CCACHE_DIR": "/shared"} }
+
 // TestT48_EnvironmentIsAnAllowList: an agent sees the marks of its run and none of the daemon's credentials.
 func TestT48_EnvironmentIsAnAllowList(t *testing.T) {
 	b := newBench(t, func(c *Config) {
+		c.Ground = sharing{}
 		c.Environ = append(c.Environ, "PLANTED_API_KEY=x1", "ANTHROPIC_API_KEY=x2", "SCV_PARENT=aa/s/r-1", "SCV_DELEGATION_DEPTH=1", "HIDDEN=y")
 	})
 	h := b.launch("fake", "env\ndone\n")
 	b.hub.await(t, h, "the end", over)
 	log := b.shown(h)
-	for _, want := range []string{"SCV_RUN=" + string(h), "SCV_HOME=" + b.home.Path(), "SCV_DELEGATION_DEPTH=2", "SCV_PARENT=aa/s/r-1;", "PATH="} {
+	for _, want := range []string{"CCACHE_DIR=/shared", "SCV_RUN=" + string(h), "SCV_HOME=" + b.home.Path(), "SCV_DELEGATION_DEPTH=2", "SCV_PARENT=aa/s/r-1;", "PATH="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %s", want)
 		}

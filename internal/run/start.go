@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"scv/internal/agent"
 	"scv/internal/failpoint"
@@ -56,6 +59,49 @@ func (r beginning) start(ctx context.Context) error {
 	if shim, err := control.ReadShim(r.dir); err == nil && shim.Agent != 0 {
 		r.seen = true
 		r.report(row.Life{Kind: row.LifeStarted, PID: shim.Agent})
+	}
+	return nil
+}
+
+// ripen waits until the agent can open its conversation again without losing it (agent.Kind.Reopen). When the daemon
+// leaves meanwhile, the turn is given back to the queue; an error says that nothing is to be started.
+func (r beginning) ripen(leave context.Context) error {
+	c := &r.o.Conversation
+	if r.kind.Reopen == nil || c.Vendor == "" || c.VendorAt == 0 {
+		return nil
+	}
+	known := time.Unix(int64(c.VendorAt), 0)
+	from, why := r.kind.Reopen(known)
+	left := min(from.Sub(r.c.Now()), from.Sub(known)) // a clock that went back makes nobody wait longer
+	if left <= 0 {
+		return nil
+	}
+	detail := fmt.Sprintf("starts at %s UTC: %s", from.UTC().Format(time.TimeOnly), why)
+	r.report(row.Life{Kind: row.LifeWaits, Detail: detail})
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	for {
+		if err := r.stillWanted(); err != nil {
+			return err
+		}
+		select {
+		case <-timer.C:
+			return nil
+		case <-r.wake:
+		case <-leave.Done():
+			r.report(row.Life{Kind: row.LifeHeldUp, Detail: detail})
+			return leave.Err()
+		}
+	}
+}
+
+func (r beginning) stillWanted() error {
+	if r.o.Run.Terminal == nil {
+		_, err := r.wanted()
+		return err
+	}
+	if r.c.Hub.Wishes(r.h).Stop {
+		return errors.New("it was no longer wanted when it could start")
 	}
 	return nil
 }
@@ -140,7 +186,8 @@ func reserved(name string) bool {
 }
 
 func (r *run) readNote() (string, error) {
-	f, err := r.root.Open(noteName)
+	// A pipe that an agent put there is read as empty and makes nobody wait.
+	f, err := r.root.OpenFile(noteName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -156,6 +203,10 @@ func (r beginning) spawnSpec(w row.TurnWish, launch agent.Launch) control.SpawnS
 	environ := r.c.Environ
 	if r.o.Run.Terminal != nil {
 		environ = withoutTerminal(environ)
+	}
+	if caches := r.c.Ground.Caches(r.o); len(caches) > 0 {
+		maps.Copy(caches, launch.Env)
+		launch.Env = caches
 	}
 	return control.SpawnSpec{
 		Exe: r.c.Exe, RunDir: r.dir, Argv: launch.Argv,

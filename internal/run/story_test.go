@@ -179,11 +179,9 @@ func (s *story) foldAll(t *testing.T, log *runlog.Log, f *fold.Fold, r *spool.Re
 		if frame.Kind == spool.KindIn {
 			keys[frame.Key]++
 		}
-		items, err := f.Frame(frame)
-		if err != nil {
+		if err := f.Frame(frame, func(item fold.Item) { write(t, log, []fold.Item{item}) }); err != nil {
 			t.Fatal(err)
 		}
-		write(t, log, items)
 	}
 	for key, n := range keys {
 		if n != 1 {

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,8 +40,8 @@ func (r takeover) plan(ctx context.Context) (row.TurnWish, agent.Launch, error) 
 	w := row.TurnWish{
 		Session: c.Session, Cwd: c.Cwd, Vendor: c.Vendor, Model: c.Model, Effort: c.Effort, Mode: c.Mode,
 	}
-	if r.c.Hub.Wishes(r.h).Stop {
-		return w, agent.Launch{}, errors.New("it was no longer wanted when it could start")
+	if err := beginning(r).stillWanted(); err != nil {
+		return w, agent.Launch{}, err
 	}
 	if r.kind.Terminal == nil {
 		return w, agent.Launch{}, wire.Refuse(wire.ReasonRefused, "scv jobs send", "%s has no terminal in which it goes on with a conversation", r.kind.Name)

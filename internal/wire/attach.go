@@ -120,6 +120,13 @@ type AttachPage struct {
 	Ended             bool           `json:"ended,omitzero" need:"K"`
 	Exit              *string        `json:"exit,omitzero" need:"O"`
 	Note              *string        `json:"note,omitzero" need:"O"` // input that could not be delivered
+	// Mouse is the DEC mode of the mouse reports that the agent asked for: 9, 1000, 1002 or 1003, or 0 (ours).
+	Mouse uint16 `json:"mouse,omitzero" need:"K"`
+	// MouseEncoding is how it wants them: 0 as X10 has them, else 1005, 1006, 1015 or 1016 (ours).
+	MouseEncoding uint16 `json:"mouse_encoding,omitzero" need:"K"`
+	Focus         bool   `json:"focus,omitzero" need:"K"` // it wants to be told of the focus (ours)
+	// History is how many lines have gone up over the top and can be read by AttachHistory (ours).
+	History uint16 `json:"history,omitzero" need:"K"`
 }
 
 // RecordingName is the file of a run's directory that keeps what its terminal showed, a RecordedPage a line (ours).

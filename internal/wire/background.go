@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // TurnOrigin says why the daemon started a turn by itself; a client's own turn has none.
 type TurnOrigin struct {
@@ -66,6 +69,9 @@ type QueueEntry struct {
 	Prompt      string       `json:"prompt"`
 	Submitter   string       `json:"submitter"` // the request id of the turn.start that queued it
 	Attachments []Attachment `json:"attachments,omitempty" need:"K"`
+
+	// Schema is that of TurnStart (ours).
+	Schema json.RawMessage `json:"schema,omitzero" need:"K"`
 }
 
 // PeerInfo is who is at the other end.

@@ -27,6 +27,8 @@ const (
 	MaxEventTextBytes = 2000
 	// MaxEventPromptBytes bounds the text of a RunEvent that records a prompt.
 	MaxEventPromptBytes = 4000
+	// MaxHistoryLines bounds the lines that one AttachHistory gives.
+	MaxHistoryLines = 200
 	// MaxInputBytes bounds the input of one AttachIO.
 	MaxInputBytes = 64 << 10
 	// MaxKeyBytes bounds the key of a mutating command (ours).
@@ -43,8 +45,30 @@ const (
 	MaxQueueEntries = 64
 	// MaxQueueBytes bounds the text of the waiting prompts of a session.
 	MaxQueueBytes = 4 << 20
+	// MaxSessionNameBytes bounds the owner's name for a session (ours).
+	MaxSessionNameBytes = 64
+	// MaxSessionsPage bounds the sessions of one SessionRecords (ours).
+	MaxSessionsPage = 100
+	// MaxHistoryPage bounds the messages of one SessionHistory (ours).
+	MaxHistoryPage = 500
+	// MaxHistoryBytes bounds the text of one SessionHistory; a single larger message is given whole (ours).
+	MaxHistoryBytes = 4 << 20
+	// MaxSchemaBytes bounds the schema of a turn's answer (ours).
+	MaxSchemaBytes = 64 << 10
+	// MaxPins bounds what a session's owner pins, in number (ours).
+	MaxPins = 32
+	// MaxPinBytes bounds one pinned text (ours).
+	MaxPinBytes = 2000
 	// MaxTaskRunes bounds the task of a Job, in characters.
 	MaxTaskRunes = 80
+	// MaxReviewRounds bounds the rounds of a reviewed job, with all that it is extended by (ours).
+	MaxReviewRounds = 20
+	// DefaultReviewRounds is how many rounds a reviewed job has that names none (ours).
+	DefaultReviewRounds = 3
+	// MaxReviewSeats bounds the reviewers, and the builders, that a reviewed job names (ours).
+	MaxReviewSeats = 8
+	// MaxReviewFocus bounds the focus of a review, in bytes (ours).
+	MaxReviewFocus = 2 << 10
 	// MaxQuestionBytes bounds the question of ConfirmAsk.
 	MaxQuestionBytes = 4096
 )
@@ -112,8 +136,11 @@ const (
 	FeatureRestart = "restart"
 	// FeatureMode: mode of workbench_start.
 	FeatureMode = "mode"
-	// FeatureKeep: keep of session.start.
+	// FeatureKeep: keep of session.start, and session.attach.
 	FeatureKeep = "keep"
+	// FeatureSessions: name of session.start, schema of turn.start, session.pin, and the actions sessions_page,
+	// session_history and session_remove.
+	FeatureSessions = "sessions"
 	// FeatureDigest: digest of approvals and answers.
 	FeatureDigest = "digest"
 	// FeatureApprovals: the actions approvals_page, approval_rules, approval_rule_add, approval_rule_remove and
@@ -132,8 +159,14 @@ const (
 	// FeatureWorktree: worktrees with base, branch and with_changes, and the actions worktree_prune and
 	// worktree_trust.
 	FeatureWorktree = "worktree"
+	// FeatureClean: the action worktree_clean.
+	FeatureClean = "clean"
 	// FeatureDiff: the actions job_diff, job_commit and job_apply.
 	FeatureDiff = "diff"
+	// FeatureFinished: finished of workbench.
+	FeatureFinished = "finished"
 	// FeatureForecast: the action forecast.
 	FeatureForecast = "forecast"
+	// FeatureReview: review of workbench_start, reviewed and round of job_diff, and the actions job_review and review_decide.
+	FeatureReview = "review"
 )

@@ -60,7 +60,9 @@ type WorkbenchFork struct {
 	Job     JobID     `json:"job"`
 	Prompt  string    `json:"prompt,omitempty" need:"K"` // what is to be done next; empty: to go on
 	Agent   *string   `json:"agent,omitzero" need:"O"`   // absent: the same
-	Key     string    `json:"key,omitempty" need:"K"`
+	// Share lets it work in the job's own worktree; else it gets one that begins with all that that one has.
+	Share bool   `json:"share,omitzero" need:"K"`
+	Key   string `json:"key,omitempty" need:"K"`
 }
 
 // PromptText is a whole prompt (ours).

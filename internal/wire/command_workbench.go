@@ -3,6 +3,10 @@ package wire
 // WorkbenchCommand asks for a snapshot.
 type WorkbenchCommand struct {
 	Watch bool `json:"watch,omitzero" need:"K"` // the owner is present
+
+	// Finished is how many of the newest ended jobs to list at most, without the ended runs of others; nil lists what a
+	// snapshot holds (ours).
+	Finished *uint32 `json:"finished,omitzero" need:"O"`
 }
 
 // RunLogCommand asks for a part of a run log.
@@ -64,6 +68,8 @@ type WorkbenchStart struct {
 	Base        *string `json:"base,omitzero" need:"O"`
 	Branch      *string `json:"branch,omitzero" need:"O"`
 	WithChanges bool    `json:"with_changes,omitzero" need:"K"`
+	// Review makes it a reviewed job (ours), which always works in a worktree.
+	Review *ReviewRequest `json:"review,omitzero" need:"O"`
 }
 
 // TransportLive asks for one process that serves several turns, whatever its protocol (ours); such a run's transport is
@@ -173,6 +179,14 @@ type AttachWatch struct {
 	After uint64     `json:"after" need:"D"`
 }
 
+// AttachHistory asks for lines that went up over the top of a run's terminal (ours). The answer is a page whose Lines are
+// these, numbered from the oldest that is kept (0), and whose History says how many there are. The owner may ask.
+type AttachHistory struct {
+	Run   RunHandle `json:"run"`
+	First uint16    `json:"first,omitzero" need:"K"`
+	Lines uint16    `json:"lines"` // at most MaxHistoryLines
+}
+
 // Action returns workbench.
 func (WorkbenchCommand) Action() string { return "workbench" }
 
@@ -226,6 +240,9 @@ func (WorkbenchWatch) Action() string { return "workbench_watch" }
 
 // Action returns run_log_watch.
 func (RunLogWatch) Action() string { return "run_log_watch" }
+
+// Action returns attach_history.
+func (AttachHistory) Action() string { return "attach_history" }
 
 // Action returns attach_watch.
 func (AttachWatch) Action() string { return "attach_watch" }

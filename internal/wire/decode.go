@@ -130,7 +130,7 @@ var (
 	clientTypes = sync.OnceValue(func() map[string]reflect.Type {
 		return tagged[ClientMessage](ClientMessage.MessageType, Initialize{}, DaemonControl{}, SessionStart{}, SessionAttach{},
 			TurnStart{}, QueueUpdate{}, QueueMove{}, QueueRemove{}, SessionPause{}, TurnCancel{}, ApprovalResolve{},
-			SessionClear{})
+			SessionClear{}, SessionPin{})
 	})
 	eventTypes = sync.OnceValue(func() map[string]reflect.Type {
 		return tagged[ServerEvent](ServerEvent.EventType, Initialized{}, DaemonStatusEvent{}, SessionStarted{}, QueueSnapshot{},
@@ -138,7 +138,7 @@ var (
 			TurnStarted{}, AssistantDelta{}, AssistantCompleted{}, ToolProposed{}, ApprovalRequested{},
 			ToolStarted{}, ToolProgress{}, ToolCompleted{}, ContextCompacted{}, SessionTrimmed{}, SessionCleared{},
 			TurnCompleted{}, TurnCancelled{}, TurnFailed{}, BackgroundReported{}, BackgroundUpdated{}, ErrorEvent{},
-			WatchPage{})
+			WatchPage{}, SessionPinned{})
 	})
 	commandTypes = sync.OnceValue(func() map[string]reflect.Type {
 		return tagged[Command](Command.Action, StatusCommand{}, ReloadCommand{}, ChannelSet{}, ChannelLogout{},
@@ -149,9 +149,11 @@ var (
 			JobResultCommand{}, WorktreesCommand{}, WorkbenchStart{}, WorkbenchSend{}, WorkbenchCancel{},
 			ApprovalsPage{}, ApprovalRules{}, ApprovalRuleAdd{}, ApprovalRuleRemove{}, ApprovalTest{},
 			WorkbenchApprove{}, WorkbenchResume{}, WorkbenchDismiss{}, WorktreeRemove{}, AttachCommand{}, AttachIO{},
-			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, Why{}, DaemonStop{},
+			AttachDetach{}, AttachEnd{}, WorkbenchWatch{}, RunLogWatch{}, AttachWatch{}, AttachHistory{}, Why{}, DaemonStop{},
 			JobsPage{}, DaemonRestart{}, JobPrompt{}, JobEdit{}, JobMove{}, ConversationPause{}, ConversationResume{}, AgentResume{},
-			WorkbenchRetry{}, WorkbenchFork{}, WorktreePrune{}, WorktreeTrust{}, JobDiff{}, JobCommit{}, JobApply{}, ForecastCommand{})
+			WorkbenchRetry{}, WorkbenchFork{}, WorktreePrune{}, WorktreeClean{}, WorktreeTrust{}, JobDiff{}, JobCommit{}, JobApply{}, ForecastCommand{},
+			SessionsPage{}, SessionHistoryCommand{}, SessionRemove{},
+			JobReview{}, ReviewDecide{})
 	})
 )
 

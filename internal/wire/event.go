@@ -53,6 +53,29 @@ type SessionStarted struct {
 	MaxPromptHistoryItems uint64            `json:"max_prompt_history_items"`
 	Keys                  map[string]string `json:"keys,omitempty" need:"K"` // key bindings
 	Restored              *RestoredQueue    `json:"restored,omitzero" need:"O"`
+
+	// Name is the owner's name for the session (ours).
+	Name *string `json:"name,omitzero" need:"O"`
+	// Mode is what its tools may do unasked (ours).
+	Mode *PermissionMode `json:"mode,omitzero" need:"O"`
+	// Pins are what its model never forgets (ours).
+	Pins []string `json:"pins,omitempty" need:"K"`
+	// Turn is the turn that runs when a client attaches (ours); absent: none does.
+	Turn *TurnView `json:"turn,omitzero" need:"O"`
+	// History is the number of the first message that its history on disk does not hold yet (ours): those before are read
+	// with session_history, and what comes after is told by events.
+	History *uint64 `json:"history,omitzero" need:"O"`
+}
+
+// TurnView is a turn in its middle, for a client that attaches (ours): what follows goes on from here.
+type TurnView struct {
+	TurnID    TurnID              `json:"turn_id"`
+	RequestID RequestID           `json:"request_id"`
+	Prompt    string              `json:"prompt"`
+	Text      string              `json:"text"` // of the step under way
+	Origin    *TurnOrigin         `json:"origin,omitzero" need:"O"`
+	Approvals []ApprovalRequested `json:"approvals,omitempty" need:"K"` // that wait, as they were asked
+	Results   []SessionResult     `json:"results,omitempty" need:"K"`   // of its calls that are over and not yet in the history
 }
 
 // QueueSnapshot is a session's whole queue.
@@ -115,6 +138,12 @@ type SessionTrimmed struct {
 // SessionCleared answers SessionClear.
 type SessionCleared struct {
 	SessionFields
+}
+
+// SessionPinned answers SessionPin (ours).
+type SessionPinned struct {
+	SessionFields
+	Pins []string `json:"pins,omitempty" need:"K"`
 }
 
 // BackgroundReported lists finished jobs that the model could not report.
@@ -185,6 +214,9 @@ func (SessionTrimmed) EventType() string { return "session.trimmed" }
 
 // EventType returns session.cleared.
 func (SessionCleared) EventType() string { return "session.cleared" }
+
+// EventType returns session.pinned.
+func (SessionPinned) EventType() string { return "session.pinned" }
 
 // EventType returns background.reported.
 func (BackgroundReported) EventType() string { return "background.reported" }

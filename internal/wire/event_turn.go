@@ -6,6 +6,9 @@ import "encoding/json"
 type TurnStarted struct {
 	TurnFields
 	Origin *TurnOrigin `json:"origin,omitzero" need:"O"`
+
+	// Prompt is what the turn was begun with, for the clients that did not send it (ours); absent with an Origin.
+	Prompt *string `json:"prompt,omitzero" need:"O"`
 }
 
 // AssistantDelta adds to the message of a step.
@@ -93,6 +96,9 @@ type TurnFailed struct {
 	Code    ErrorCode   `json:"code"`
 	Message string      `json:"message"`
 	Origin  *TurnOrigin `json:"origin,omitzero" need:"O"`
+
+	// Class is the kind of a provider's failure (ours).
+	Class *Class `json:"class,omitzero" need:"O"`
 }
 
 // EventType returns turn.started.

@@ -1,5 +1,7 @@
 package wire
 
+import "encoding/json"
+
 // ClientMessage is a message from client to daemon; the types below, as values, are all of them.
 type ClientMessage interface {
 	// MessageType returns the protocol's tag, such as turn.start.
@@ -39,6 +41,8 @@ type SessionStart struct {
 
 	// Keep leaves the session when its client goes, and lets further clients attach (ours).
 	Keep *bool `json:"keep,omitzero" need:"O"`
+	// Name is the owner's name for a session that is kept, at most MaxSessionNameBytes (ours).
+	Name *string `json:"name,omitzero" need:"O"`
 }
 
 // SessionAttach joins a session that was started with keep (ours); upstream refuses it always.
@@ -54,6 +58,9 @@ type TurnStart struct {
 	SessionID   SessionID    `json:"session_id"`
 	Prompt      string       `json:"prompt"`                         // at most MaxPromptBytes
 	Attachments []Attachment `json:"attachments,omitempty" need:"K"` // at most MaxAttachments
+
+	// Schema is the JSON schema that the final answer follows, at most MaxSchemaBytes (ours).
+	Schema json.RawMessage `json:"schema,omitzero" need:"K"`
 }
 
 // QueueUpdate gives a waiting prompt a new text.
@@ -108,6 +115,13 @@ type ApprovalResolve struct {
 type SessionClear struct {
 	RequestID RequestID `json:"request_id"`
 	SessionID SessionID `json:"session_id"`
+}
+
+// SessionPin says what the model of a session is never to forget, all of it anew (ours).
+type SessionPin struct {
+	RequestID RequestID    `json:"request_id"`
+	SessionID SessionID    `json:"session_id"`
+	Pins      List[string] `json:"pins"` // at most MaxPins of MaxPinBytes each
 }
 
 // MessageType returns initialize.
@@ -181,3 +195,9 @@ func (m ApprovalResolve) Request() RequestID { return m.RequestID }
 
 // Request returns the request id.
 func (m SessionClear) Request() RequestID { return m.RequestID }
+
+// MessageType returns session.pin.
+func (SessionPin) MessageType() string { return "session.pin" }
+
+// Request returns the request id.
+func (m SessionPin) Request() RequestID { return m.RequestID }

@@ -23,6 +23,10 @@ type DaemonStatus struct {
 	Why *WhyReport `json:"why,omitzero" need:"O"`
 	// JobsPage answers the action jobs_page (ours).
 	JobsPage *JobHistory `json:"jobs_page,omitzero" need:"O"`
+	// Sessions is filled by sessions_page (ours).
+	Sessions *SessionRecords `json:"sessions,omitzero" need:"O"`
+	// SessionHistory is filled by session_history (ours).
+	SessionHistory *SessionHistory `json:"session_history,omitzero" need:"O"`
 	// ApprovalsPage answers the action approvals_page (ours).
 	ApprovalsPage *ApprovalHistory `json:"approvals_page,omitzero" need:"O"`
 	// ApprovalRules answers the actions on rules (ours): the rules that hold now.
@@ -33,12 +37,16 @@ type DaemonStatus struct {
 	Prompt *PromptText `json:"prompt,omitzero" need:"O"`
 	// Prune answers the action worktree_prune (ours).
 	Prune *List[PruneEntry] `json:"prune,omitzero" need:"O"`
+	// Clean answers the action worktree_clean (ours).
+	Clean *List[CleanEntry] `json:"clean,omitzero" need:"O"`
 	// Setup answers the action worktree_trust (ours).
 	Setup *SetupScript `json:"setup,omitzero" need:"O"`
 	// Diff answers the action job_diff (ours).
 	Diff *DiffPage `json:"diff,omitzero" need:"O"`
 	// Forecast answers the action forecast (ours).
 	Forecast *Forecast `json:"forecast,omitzero" need:"O"`
+	// Review answers the action job_review (ours).
+	Review *ReviewReport `json:"review,omitzero" need:"O"`
 	// Delivery says what became of a prompt of workbench_send (ours).
 	Delivery *Delivery `json:"delivery,omitzero" need:"O"`
 	// Home is the id of this home (ours); full base only.

@@ -17,6 +17,8 @@ type Snapshot struct {
 	Storage string `json:"storage,omitempty" need:"K"`
 	// Forecast tells which jobs would conflict, as of the end of the last turn in a worktree (ours).
 	Forecast *Forecast `json:"forecast,omitzero" need:"O"`
+	// Omitted counts the ended jobs that were left out because the question wanted fewer (ours).
+	Omitted uint64 `json:"omitted,omitzero" need:"K"`
 }
 
 // Session is one session: live in this daemon, of another process, or ended.
@@ -30,6 +32,10 @@ type Session struct {
 
 	// Rev only rises, over restarts too; the higher one wins (ours).
 	Rev uint64 `json:"rev,omitzero" need:"K"`
+	// Name is the owner's name for a session that is kept (ours).
+	Name *string `json:"name,omitzero" need:"O"`
+	// Kept says that a client may attach to it (ours).
+	Kept bool `json:"kept,omitzero" need:"K"`
 }
 
 // Job is one background job: a prompt for an agent and what became of it.
@@ -81,6 +87,10 @@ type Job struct {
 	Base *string `json:"base,omitzero" need:"O"`
 	// Facts is what git and exit codes say of it, once it has ended (ours).
 	Facts *JobFacts `json:"facts,omitzero" need:"O"`
+	// Review is where a reviewed job stands (ours).
+	Review *ReviewStatus `json:"review,omitzero" need:"O"`
+	// Part is which turn of the reviewed job Parent it is (ours); absent: none.
+	Part *ReviewPart `json:"part,omitzero" need:"O"`
 }
 
 // Ref returns the job's wide name.

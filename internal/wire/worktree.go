@@ -5,6 +5,13 @@ type WorktreePrune struct {
 	Apply bool `json:"apply,omitzero" need:"K"`
 }
 
+// WorktreeClean names the folders in worktrees that tools make again, and removes them only with Apply; the worktrees
+// stay (ours).
+type WorktreeClean struct {
+	Path  string `json:"path,omitempty" need:"K"` // in the one worktree; empty: all of them
+	Apply bool   `json:"apply,omitzero" need:"K"`
+}
+
 // WorktreeTrust tells the set-up script of a workspace, and with its digest lets it run in new worktrees (ours).
 type WorktreeTrust struct {
 	Workspace string  `json:"workspace"`
@@ -37,6 +44,9 @@ type JobDiff struct {
 	Job     JobID     `json:"job"`
 	How     DiffHow   `json:"how" need:"D=patch"`
 	After   uint64    `json:"after,omitzero" need:"K"` // DiffPage.Next of the page before, on the same connection
+	// Reviewed asks for what the reviewers of a reviewed job were shown, in its last round or in Round.
+	Reviewed bool   `json:"reviewed,omitzero" need:"K"`
+	Round    uint32 `json:"round,omitzero" need:"K"`
 }
 
 // DiffPage is a part of a difference (ours): masked text for display.
@@ -133,6 +143,22 @@ type PruneEntry struct {
 	Kept *string `json:"kept,omitzero" need:"O"`
 	Note *string `json:"note,omitzero" need:"O"` // what was done
 }
+
+// CleanEntry is what can be freed, or was freed, in a worktree (ours).
+type CleanEntry struct {
+	WorktreeRef
+	Folders []DerivedFolder `json:"folders,omitempty" need:"K"` // with Apply: those that were removed
+	Kept    *string         `json:"kept,omitzero" need:"O"`     // why they, or others, stay
+}
+
+// DerivedFolder is a folder that a tool makes again from what is committed (ours).
+type DerivedFolder struct {
+	Path  string `json:"path"` // below the worktree
+	Bytes uint64 `json:"bytes"`
+}
+
+// Action returns worktree_clean.
+func (WorktreeClean) Action() string { return "worktree_clean" }
 
 // Action returns worktree_prune.
 func (WorktreePrune) Action() string { return "worktree_prune" }

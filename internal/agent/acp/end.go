@@ -107,6 +107,7 @@ func (d ending) failure(e agent.RPCError) agent.Outcome {
 			o.Class = agent.ClassAgent
 		}
 	}
+	d.state.Renewed(&o, string(e.Data))
 	o.Detail = agent.Explain(o.Class, d.kind, d.signIn, said)
 	if o.Class == agent.ClassAuth && len(d.state.Can.Auth) > 0 {
 		o.Detail += "; its ways to sign in: " + strings.Join(d.state.Can.Auth, ", ")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"scv/internal/agent"
 	"scv/internal/wire"
@@ -149,5 +150,23 @@ func TestHandshakesThatFail(t *testing.T) {
 				t.Errorf("a prompt was written: %q", s.said)
 			}
 		})
+	}
+}
+
+// TestLimits_AnErrorSaysWhenTheyAreRenewed: in its words, or in what stands beside them.
+func TestLimits_AnErrorSaysWhenTheyAreRenewed(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"its words":      {`{"code":-32603,"message":"Internal error","data":{"details":"You've hit your usage limit, or try again at 7:05 PM."}}`, "it resets at 2026-11-30 19:05 UTC"},
+		"its data":       {`{"code":429,"message":"quota used up","data":{"details":"RESOURCE_EXHAUSTED","errors":[{"retryDelay":"3600s"}]}}`, "it resets at 2026-11-30 17:24 UTC"},
+		"claude's words": {`{"code":-32603,"message":"Internal error: You've hit your session limit · resets 8pm (UTC)"}`, "it resets at 2026-11-30 20:00 UTC"},
+		"nothing":        {`{"code":429,"message":"quota used up"}`, "when the limit is renewed was not said"},
+	} {
+		s := running(t)
+		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":%s}`, s.n, c[0])
+		s.feed(agent.Input{Kind: agent.InputOut, Line: []byte(line), At: time.Date(2026, 11, 30, 16, 24, 0, 0, time.UTC)})
+		end := s.facts[len(s.facts)-1].Outcome
+		if end == nil || end.Class != agent.ClassQuota || !strings.HasSuffix(end.Detail, c[1]) || (end.Resets == 0) != (c[1] == agent.Renewal(0)) {
+			t.Errorf("%s: ended %+v, want %q", name, end, c[1])
+		}
 	}
 }

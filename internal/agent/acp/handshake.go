@@ -207,8 +207,9 @@ func (d greeting) opened(m agent.RPC) []agent.Fact {
 	}
 	d.state.Menu.read(r.offers)
 	facts := d.state.Named(r.SessionID)
-	if d.state.Menu.Mode.Method == "" && d.profile.Start == nil {
-		facts = append(facts, d.once("modes", "it offers no permission modes: what it asks for is decided by the job's mode, what it does unasked is not")...)
+	if missing := d.state.Menu.missing(); len(missing) > 0 && d.profile.Start == nil {
+		facts = append(facts, d.once("modes", "it offers no mode of its own for "+strings.Join(missing, ", ")+d.state.Menu.Mode.known()+
+			": what it asks for is decided by the job's mode, what it does unasked is not")...)
 	}
 	return facts
 }

@@ -182,6 +182,16 @@ func candidates(mode agent.Mode) []string {
 	}
 }
 
+// missing are the permission modes that hold the agent back and that none of its own stands for.
+func (m *menu) missing() (out []string) {
+	for _, mode := range []agent.Mode{agent.ModeOnRisk, agent.ModeAlways, agent.ModeReadOnly} {
+		if !slices.ContainsFunc(candidates(mode), m.Mode.has) {
+			out = append(out, string(mode))
+		}
+	}
+	return out
+}
+
 // due is the next setting that the turn needs and that was not asked for. The mode is always asked for once: what an
 // agent says of its mode at the beginning is not always so.
 func (d *dialect) due(t agent.Turn) (goal, bool) {

@@ -130,7 +130,7 @@ func (c *call) summary(a *agent.Approval, t tool) string {
 	if a.Diff == "" && a.Command == "" {
 		for _, part := range c.Content {
 			if part.Content.Text != "" {
-				parts = append(parts, part.Content.Text)
+				parts = append(parts, string(part.Content.Text))
 			}
 		}
 	}

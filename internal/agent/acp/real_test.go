@@ -69,7 +69,7 @@ func TestC14C15C16_ATalkWithEachRealAgent(t *testing.T) {
 			t.Parallel()
 			a := p.start(t, realagent.Options{})
 			turn := func(prompt string) agent.Turn {
-				return agent.Turn{Prompt: prompt, Mode: agent.ModeAlways, Model: p.model}
+				return agent.Turn{Prompt: prompt, Mode: agent.ModeAlways, Model: p.model, NewID: "6c1b7c5e-5f0e-4b7e-9a53-0c8f5d1f2a44"}
 			}
 			recording := talk{
 				turns: []agent.Turn{

@@ -76,12 +76,25 @@ func TestC18_AReplayIsNoNews(t *testing.T) {
 	for _, f := range s.facts {
 		switch f.Kind {
 		case agent.FactText, agent.FactTool, agent.FactNote, agent.FactPlan:
-			if !strings.Contains(f.Text, "offers no permission modes") {
+			if !strings.Contains(f.Text, "it offers no mode of its own for on-risk, always, read-only") {
 				t.Errorf("logged %q", f.Text)
 			}
 		}
 	}
 	if s.end().Reply != "" {
 		t.Errorf("the reply is %q", s.end().Reply)
+	}
+}
+
+// TestT22_NoServersAreStartedUnasked: neither a new session nor one that is gone on with names servers to start.
+func TestT22_NoServersAreStartedUnasked(t *testing.T) {
+	for _, session := range []string{"", "s-1"} {
+		s := newScene(t)
+		s.wishes.Turn.Session = session
+		s.say()
+		s.answer(greeting)
+		if last := s.lines[len(s.lines)-1]; !strings.Contains(last, `"method":"session/`) || !strings.Contains(last, `"mcpServers":[]`) {
+			t.Errorf("of session %q it says %s", session, last)
+		}
 	}
 }

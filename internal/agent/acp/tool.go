@@ -42,15 +42,15 @@ type call struct {
 	Locations []struct {
 		Path string `json:"path"`
 	} `json:"locations"`
-	Input   json.RawMessage `json:"rawInput"`
-	Output  json.RawMessage `json:"rawOutput"`
+	Input   agent.Raw `json:"rawInput"`
+	Output  agent.Raw `json:"rawOutput"`
 	Content []struct {
 		Type    string `json:"type"`
 		Path    string `json:"path"`
 		Old     string `json:"oldText"`
 		New     string `json:"newText"`
 		Content struct {
-			Text string `json:"text"`
+			Text agent.Text `json:"text"`
 		} `json:"content"`
 	} `json:"content"`
 	Meta struct {
@@ -66,7 +66,7 @@ type call struct {
 // command is the literal command of a call: one text, or words.
 func (c *call) command() string {
 	var in struct {
-		Command json.RawMessage `json:"command"`
+		Command agent.Raw `json:"command"`
 	}
 	if json.Unmarshal(c.Input, &in) != nil || len(in.Command) == 0 {
 		return ""
@@ -98,7 +98,7 @@ func (c *call) paths() []string {
 			add(part.Path)
 		}
 	}
-	var in map[string]json.RawMessage
+	var in map[string]agent.Raw
 	if json.Unmarshal(c.Input, &in) == nil {
 		for _, name := range []string{"file_path", "filePath", "abs_path", "path", "notebook_path"} {
 			var p string

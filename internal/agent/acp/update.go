@@ -40,8 +40,8 @@ type update struct {
 // update takes in what the agent tells while it works. What it replays of an earlier conversation is no news.
 func (d hearing) update(params json.RawMessage) []agent.Fact {
 	var p struct {
-		SessionID string          `json:"sessionId"`
-		Update    json.RawMessage `json:"update"`
+		SessionID string    `json:"sessionId"`
+		Update    agent.Raw `json:"update"`
 	}
 	var head struct {
 		Kind string `json:"sessionUpdate"`
@@ -84,19 +84,19 @@ func (d hearing) told(c *call, first bool) []agent.Fact {
 }
 
 // chunk takes a part of a message.
-func (d hearing) chunk(raw json.RawMessage) []agent.Fact {
+func (d hearing) chunk(raw agent.Raw) []agent.Fact {
 	var u struct {
 		Message string `json:"messageId"`
 		Content struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-			URI  string `json:"uri"`
+			Type string     `json:"type"`
+			Text agent.Text `json:"text"`
+			URI  string     `json:"uri"`
 		} `json:"content"`
 	}
 	if json.Unmarshal(raw, &u) != nil {
 		return d.once("update", "it sends updates that cannot be read; they are left out")
 	}
-	part := u.Content.Text
+	part := string(u.Content.Text)
 	if u.Content.Type != "text" && part == "" {
 		part = "[" + agent.Shorten(strings.TrimSpace(u.Content.Type+" "+u.Content.URI), agent.MaxSubject) + "]"
 	}

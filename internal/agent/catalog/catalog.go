@@ -11,6 +11,7 @@ import (
 	"scv/internal/agent/codex"
 	"scv/internal/agent/demo"
 	"scv/internal/agent/gemini"
+	"scv/internal/agent/nested"
 	"scv/internal/agent/opencode"
 	"scv/internal/agent/plain"
 )
@@ -38,6 +39,7 @@ func Builtin() []Entry {
 		{Live: new(demo.LiveKind())},
 		{Live: new(Gemini()), CLI: new(gemini.Kind())},
 		{Live: new(Opencode()), CLI: new(opencode.Kind())},
+		{Live: new(nested.Kind())},
 	}
 }
 

@@ -9,29 +9,30 @@ import (
 
 // event is one line of claude; fields that are not read are left out.
 type event struct {
-	Type       string          `json:"type"`
-	Subtype    string          `json:"subtype"`
-	Session    string          `json:"session_id"`
-	Message    json.RawMessage `json:"message"` // an object of assistant and user, a text of system
-	Parent     *string         `json:"parent_tool_use_id"`
-	Error      json.RawMessage `json:"error"`
-	APIError   bool            `json:"is_api_error_message"`
-	APIStatus  *int            `json:"api_error_status"`
-	ToolName   string          `json:"tool_name"`
-	ToolID     string          `json:"tool_use_id"`
-	Synthetic  bool            `json:"isSynthetic"`
-	Retry      bool            `json:"refusal_retry"`
-	Attempt    int             `json:"attempt"`
-	MaxRetries int             `json:"max_retries"`
-	Status     *int            `json:"error_status"`
-	Tasks      []task          `json:"tasks"`
+	Type       string    `json:"type"`
+	Subtype    string    `json:"subtype"`
+	Session    string    `json:"session_id"`
+	Message    agent.Raw `json:"message"` // an object of assistant and user, a text of system
+	Parent     *string   `json:"parent_tool_use_id"`
+	Error      agent.Raw `json:"error"`
+	APIError   bool      `json:"is_api_error_message"`
+	APIStatus  *int      `json:"api_error_status"`
+	ToolName   string    `json:"tool_name"`
+	ToolID     string    `json:"tool_use_id"`
+	Synthetic  bool      `json:"isSynthetic"`
+	Retry      bool      `json:"refusal_retry"`
+	Attempt    int       `json:"attempt"`
+	MaxRetries int       `json:"max_retries"`
+	Status     *int      `json:"error_status"`
+	Tasks      []task    `json:"tasks"`
 	result
 	stream
 }
 
 // task is one that runs in the background.
 type task struct {
-	ID string `json:"task_id"`
+	ID   string `json:"task_id"`
+	What string `json:"description"`
 }
 
 // stream is what events hold that only the two-way stream has.
@@ -53,14 +54,18 @@ type stream struct {
 	Models map[string]struct {
 		Window uint64 `json:"contextWindow"`
 	} `json:"modelUsage"`
+	Limit struct {
+		Status string `json:"status"`
+		Resets int64  `json:"resetsAt"` // seconds of Unix time
+	} `json:"rate_limit_info"`
 }
 
 // answer is claude's to a request of ours.
 type answer struct {
-	Subtype  string          `json:"subtype"`
-	ID       string          `json:"request_id"`
-	Response json.RawMessage `json:"response"`
-	Error    string          `json:"error"`
+	Subtype  string    `json:"subtype"`
+	ID       string    `json:"request_id"`
+	Response agent.Raw `json:"response"`
+	Error    string    `json:"error"`
 }
 
 // tokens is what a call to the model took.
@@ -75,34 +80,34 @@ func (u tokens) input() uint64 { return u.Input + u.CacheRead + u.CacheCreate }
 
 // result is what the event of that type holds beside.
 type result struct {
-	IsError    bool              `json:"is_error"`
-	StopReason string            `json:"stop_reason"`
-	Terminal   string            `json:"terminal_reason"`
-	Result     *string           `json:"result"`
-	Errors     []json.RawMessage `json:"errors"`
-	Cost       *float64          `json:"total_cost_usd"`
-	Queued     int               `json:"queued_turn_count"`
+	IsError    bool        `json:"is_error"`
+	StopReason string      `json:"stop_reason"`
+	Terminal   string      `json:"terminal_reason"`
+	Result     *agent.Text `json:"result"`
+	Errors     []agent.Raw `json:"errors"`
+	Cost       *float64    `json:"total_cost_usd"`
+	Queued     int         `json:"queued_turn_count"`
 	Denials    []struct {
-		Name  string          `json:"tool_name"`
-		ID    string          `json:"tool_use_id"`
-		Input json.RawMessage `json:"tool_input"`
+		Name  string    `json:"tool_name"`
+		ID    string    `json:"tool_use_id"`
+		Input agent.Raw `json:"tool_input"`
 	} `json:"permission_denials"`
 	Usage tokens `json:"usage"`
 }
 
 // message is the content of an assistant or user event.
 type message struct {
-	Content json.RawMessage `json:"content"`
+	Content agent.Raw `json:"content"`
 }
 
 type block struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	ID      string          `json:"id"`
-	Name    string          `json:"name"`
-	Input   json.RawMessage `json:"input"`
-	ToolID  string          `json:"tool_use_id"`
-	IsError bool            `json:"is_error"`
+	Type    string     `json:"type"`
+	Text    agent.Text `json:"text"`
+	ID      string     `json:"id"`
+	Name    string     `json:"name"`
+	Input   agent.Raw  `json:"input"`
+	ToolID  string     `json:"tool_use_id"`
+	IsError bool       `json:"is_error"`
 }
 
 // parse reads a line as an event. A field of another type than expected leaves the others readable.
@@ -129,6 +134,8 @@ func (d *dialect) line(line []byte) []agent.Fact {
 		facts = d.state.assistant(e, func(text string) []agent.Fact { return []agent.Fact{d.state.Say(text)} })
 	case "user":
 		facts = d.state.user(&d.state.Account, e)
+	case "rate_limit_event":
+		d.state.limited(e)
 	case "result":
 		return append(d.named(e), d.result(e)...)
 	}

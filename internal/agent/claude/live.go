@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"scv/internal/agent"
 	"scv/internal/wire"
@@ -38,7 +39,9 @@ type liveState struct {
 	States  bool        `json:"states,omitzero"`   // claude tells the state of its session
 	Idle    bool        `json:"idle,omitzero"`     // the last it told
 	Running []string    `json:"running,omitempty"` // ids of background tasks
+	Doing   []string    `json:"doing,omitempty"`   // what those do, as claude describes it, in the same order
 	Old     []string    `json:"old,omitempty"`     // background tasks that ran before the turn and are none of its
+	Behind  string      `json:"behind,omitempty"`  // the tasks that the turn was last said to wait for, until claude speaks again
 	Steers  []steer     `json:"steers,omitempty"`  // written, and not taken yet
 	Deltas  uint32      `json:"deltas,omitzero"`   // parts heard of messages that are being streamed
 	Use     agent.Usage `json:"use,omitzero"`      // of the turn, so far
@@ -195,11 +198,29 @@ func (s *liveState) settle() []agent.Fact {
 	case !s.Active || s.Held == nil || s.States && !s.Idle || len(s.Steers) > 0:
 		return nil
 	case len(s.tasks()) > 0 && !s.Sent(agent.CancelKey(s.Turn)):
-		return s.Stamp(s.once("tasks", "claude has answered and waits for what it runs in the background; cancel ends the wait and keeps the answer")...)
+		return s.Stamp(s.behind()...)
 	}
 	o := *s.Held
 	s.Held = nil
 	return s.End(o)
+}
+
+// behind tells what an answered turn still waits for. It is a tool call that is open: a turn that is silent for it is at
+// work, and nobody has to wonder whether claude is there.
+func (s *liveState) behind() []agent.Fact {
+	facts := s.once("tasks", "claude has answered and waits for what it runs in the background; cancel ends the wait and keeps the answer")
+	var doing []string
+	for i, id := range s.Running {
+		if !slices.Contains(s.Old, id) && i < len(s.Doing) && s.Doing[i] != "" {
+			doing = append(doing, s.Doing[i])
+		}
+	}
+	what := agent.Shorten("in the background: "+agent.Choose(strings.Join(doing, ", "), "a command"), agent.MaxSubject)
+	if what == s.Behind {
+		return facts
+	}
+	s.Behind = what
+	return append(facts, agent.Fact{Kind: agent.FactTool, Text: what})
 }
 
 // tasks are the background tasks of the turn in hand that run.

@@ -90,7 +90,9 @@ func TestOffer_WhatClaudeSaysOfItself(t *testing.T) {
 		"account":{"tokenSource":"none","apiKeySource":"ANTHROPIC_API_KEY"}}}}`)
 	want := agent.Offer{
 		Version: "2.1.332", Steer: true, SignIn: "signed in by a key from ANTHROPIC_API_KEY",
-		Models:  []agent.Choice{{ID: "default", Name: "Default"}, {ID: "haiku", Name: "Haiku"}},
+		Models: []agent.Choice{
+			{ID: "default", Name: "Default", Efforts: []string{"low", "high"}}, {ID: "haiku", Name: "Haiku", Efforts: []string{"low"}},
+		},
 		Efforts: []agent.Choice{{ID: "low"}, {ID: "high"}}, Modes: []agent.Choice{{ID: "default", Used: true}},
 	}
 	if len(k.facts) != 2 || !reflect.DeepEqual(*k.facts[0].Offer, want) || k.facts[1].Kind != agent.FactReady {
@@ -100,30 +102,26 @@ func TestOffer_WhatClaudeSaysOfItself(t *testing.T) {
 
 // TestC10C19_WhatBecomesOfALine plays what cannot be had from the real claude on demand: lines that cross on their way.
 func TestC10C19_WhatBecomesOfALine(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		play func(k *desk)
-		want string
-	}{
+	for _, c := range []tale{
 		{"a steer inside the turn", func(k *desk) {
 			u := steered(k)
 			k.hear(life(u, "queued"), life(u, "started"), said("b"), life(u, "completed"), success, state("idle"))
-		}, "steered=left text=b ended1=completed"},
+		}, "held=steer:1 steered=left text=b ended1=completed"},
 		{"a steer that becomes a turn of claude's is of the same turn of ours", func(k *desk) {
 			u := steered(k)
 			k.hear(life(u, "queued"), said("a"), success, life(u, "started"), said("b"), success, life(u, "completed"), state("idle"))
-		}, "text=a steered=left text=b ended1=completed"},
+		}, "held=steer:1 text=a steered=left text=b ended1=completed"},
 		{"a steer that crossed the result", func(k *desk) {
 			u := steered(k)
 			k.hear(success, state("idle"), state("running"), life(u, "queued"), life(u, "started"), said("b"), success, state("idle"))
-		}, "steered=left text=b ended1=completed"},
+		}, "held=steer:1 steered=left text=b ended1=completed"},
 		{"a cancel drops a steer that waits", func(k *desk) {
 			u := steered(k)
 			k.hear(life(u, "queued"))
 			k.w.Cancel = 1
 			k.say()
 			k.hear(life(u, "cancelled"), aborted, life(k.first, "cancelled"), state("idle"))
-		}, "unsteered=steer:1 ended1=interrupted"},
+		}, "held=steer:1 unsteered=steer:1 ended1=interrupted"},
 		{"a prompt that was dropped before it began", func(k *desk) {
 			k.hear(life(k.first, "cancelled"), state("idle"))
 		}, "ended1=interrupted"},
@@ -132,31 +130,52 @@ func TestC10C19_WhatBecomesOfALine(t *testing.T) {
 			k.hear(ask("r", "Bash", `{"command":"ls"}`))
 			k.feed(agent.Input{Kind: agent.InputExit, Exit: agent.Exit{Code: 1}})
 		}, "asked=r unsteered=steer:1 void=r ended1=failed"},
-		{"a result while tasks run is not the end", func(k *desk) {
-			k.hear(tasks, said("a"), success, state("idle"), noTasks, state("running"), said("b"), success, state("idle"))
-		}, "text=a note text=b ended1=completed"},
-		{"an exit while tasks run", func(k *desk) {
-			k.hear(tasks, success, state("idle"))
-			k.feed(agent.Input{Kind: agent.InputExit, Exit: agent.Exit{Code: -1, Signal: "SIGKILL"}})
-		}, "note ended1=completed"},
-		{"a cancel while only tasks run keeps the answer", func(k *desk) {
-			k.hear(tasks, success, state("idle"))
-			k.w.Cancel = 1
-			k.say()
-			k.hear(noTasks, state("idle"))
-		}, "note ended1=completed"},
 		{"what wakes claude between turns is no turn's", func(k *desk) {
 			k.hear(success, state("idle"), state("running"), said("a"), success, state("idle"))
 		}, "ended1=completed note"},
 		{"a result is not the end while claude says that it works", func(k *desk) { k.hear(success) }, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			k := begun(t)
-			c.play(k)
-			if got := k.told(); got != c.want {
-				t.Errorf("told %q\nwant %q", got, c.want)
-			}
-		})
+		t.Run(c.name, c.check)
+	}
+}
+
+// A tale is what claude does in a turn that it has begun, and what is told of it.
+type tale struct {
+	name string
+	play func(k *desk)
+	want string
+}
+
+func (c tale) check(t *testing.T) {
+	k := begun(t)
+	c.play(k)
+	if got := k.told(); got != c.want {
+		t.Errorf("told %q\nwant %q", got, c.want)
+	}
+}
+
+// TestC10_AnAnsweredTurnThatWaits: what runs in the background is a tool call that is open, and is named again once claude
+// has spoken in between; so a turn that is silent for it is at work, and not unknown.
+func TestC10_AnAnsweredTurnThatWaits(t *testing.T) {
+	for _, c := range []tale{
+		{"a result while tasks run is not the end", func(k *desk) {
+			k.hear(tasks, said("a"), success, state("idle"), noTasks, state("running"), said("b"), success, state("idle"))
+		}, "text=a note tool=in the background: make serve, wait text=b ended1=completed"},
+		{"an answer between tasks says again what is waited for", func(k *desk) {
+			k.hear(tasks, said("a"), success, state("idle"), state("idle"), oneTask, state("running"), said("b"), success, state("idle"))
+		}, "text=a note tool=in the background: make serve, wait text=b tool=in the background: make serve"},
+		{"an exit while tasks run", func(k *desk) {
+			k.hear(tasks, success, state("idle"))
+			k.feed(agent.Input{Kind: agent.InputExit, Exit: agent.Exit{Code: -1, Signal: "SIGKILL"}})
+		}, "note tool=in the background: make serve, wait ended1=completed"},
+		{"a cancel while only tasks run keeps the answer", func(k *desk) {
+			k.hear(tasks, success, state("idle"))
+			k.w.Cancel = 1
+			k.say()
+			k.hear(noTasks, state("idle"))
+		}, "note tool=in the background: make serve, wait ended1=completed"},
+	} {
+		t.Run(c.name, c.check)
 	}
 }
 

@@ -14,13 +14,13 @@ type asked struct {
 
 // call is a request of claude's.
 type call struct {
-	Subtype string          `json:"subtype"`
-	Tool    string          `json:"tool_name"`
-	Shown   string          `json:"display_name"`
-	Input   json.RawMessage `json:"input"`
-	ToolID  string          `json:"tool_use_id"`
-	Reason  string          `json:"decision_reason"`
-	Form    bool            `json:"requires_user_interaction"` // more than yes or no is asked for
+	Subtype string    `json:"subtype"`
+	Tool    string    `json:"tool_name"`
+	Shown   string    `json:"display_name"`
+	Input   agent.Raw `json:"input"`
+	ToolID  string    `json:"tool_use_id"`
+	Reason  string    `json:"decision_reason"`
+	Form    bool      `json:"requires_user_interaction"` // more than yes or no is asked for
 }
 
 // request reads a request of claude's. One that needs no owner, or that nobody would see, is answered at once: claude

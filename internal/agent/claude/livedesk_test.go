@@ -151,6 +151,8 @@ func (k *desk) told() string {
 			out = append(out, "failed="+f.Text)
 		case agent.FactSteered:
 			out = append(out, "steered="+f.Text)
+		case agent.FactSteerHeld:
+			out = append(out, "held="+f.Key)
 		case agent.FactSteerRefused:
 			out = append(out, "unsteered="+f.Key)
 		case agent.FactApprovalAsked:
@@ -203,7 +205,8 @@ func delta(text string) string {
 const (
 	success = `{"type":"result","subtype":"success","is_error":false,"result":"fine","usage":{"input_tokens":100,"output_tokens":5},"total_cost_usd":0.5,"modelUsage":{"m":{"contextWindow":200000}}}`
 	aborted = `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming"}`
-	tasks   = `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1"},{"task_id":"b2"}]}`
+	tasks   = `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","description":"make serve"},{"task_id":"b2","description":"wait"}]}`
+	oneTask = `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","description":"make serve"}]}`
 	noTasks = `{"type":"system","subtype":"background_tasks_changed","tasks":[]}`
 )
 

@@ -39,7 +39,7 @@ func (d *live) sent(in agent.Input) []agent.Fact {
 	kind, rest, _ := strings.Cut(in.Key, ":")
 	switch kind {
 	case "turn":
-		s.talk, s.Steers, s.Use, s.Message = talk{}, nil, agent.Usage{}, ""
+		s.talk, s.Steers, s.Use, s.Message, s.Behind = talk{}, nil, agent.Usage{}, "", ""
 		s.Prompt, s.Taken, s.Idle, s.Old = m.UUID, false, false, s.Running
 		s.Said = slices.DeleteFunc(s.Said, func(what string) bool { return what == "tasks" })
 	case "steer":
@@ -130,6 +130,8 @@ func (d *live) event(e event) []agent.Fact {
 			return d.state.aside(e)
 		}
 		return s.tagged(d.state.words(e))
+	case "rate_limit_event":
+		s.limited(e)
 	case "result":
 		return d.result(e)
 	}
@@ -148,8 +150,8 @@ func (s *liveState) tagged(facts []agent.Fact) []agent.Fact {
 func (s *liveState) aside(e event) []agent.Fact {
 	var facts []agent.Fact
 	for _, b := range blocks(e.Message) {
-		if e.Type == "assistant" && b.Type == "text" && e.Parent == nil && strings.TrimSpace(b.Text) != "" {
-			facts = append(facts, agent.Fact{Kind: agent.FactNote, Text: "claude, between turns: " + b.Text})
+		if e.Type == "assistant" && b.Type == "text" && e.Parent == nil && strings.TrimSpace(string(b.Text)) != "" {
+			facts = append(facts, agent.Fact{Kind: agent.FactNote, Text: "claude, between turns: " + string(b.Text)})
 		}
 	}
 	return facts
@@ -158,6 +160,7 @@ func (s *liveState) aside(e event) []agent.Fact {
 func (s *liveState) words(e event) []agent.Fact {
 	switch e.Type {
 	case "assistant":
+		s.Behind = ""
 		facts := append(s.use(e), s.assistant(e, s.say)...)
 		if e.Parent == nil {
 			s.Stream, s.Whole = "", nil // what came in parts and is no answer
@@ -238,9 +241,10 @@ func (s *liveState) system(e event) []agent.Fact {
 	case "api_retry":
 		return retry(e)
 	case "background_tasks_changed":
-		s.Running = nil
+		s.Running, s.Doing = nil, nil
 		for _, task := range e.Tasks {
 			s.Running = append(s.Running, task.ID)
+			s.Doing = append(s.Doing, agent.Shorten(agent.OneLine(task.What), agent.MaxSubject))
 		}
 	}
 	return nil
@@ -265,8 +269,11 @@ func (s *liveState) lifecycle(uuid, state string) []agent.Fact {
 		return nil
 	}
 	i := slices.IndexFunc(s.Steers, func(t steer) bool { return t.UUID == uuid })
-	if i < 0 || state == "queued" {
+	if i < 0 {
 		return nil
+	}
+	if state == "queued" { // it waits for the end of the tool that runs
+		return s.Stamp(agent.Fact{Kind: agent.FactSteerHeld, Key: s.Steers[i].Key})
 	}
 	t := s.Steers[i]
 	s.Steers = slices.Delete(s.Steers, i, i+1)
@@ -322,7 +329,7 @@ func (d *live) response(r answer) []agent.Fact {
 }
 
 // offerOf reads what claude says of itself.
-func offerOf(raw json.RawMessage) []agent.Fact {
+func offerOf(raw agent.Raw) []agent.Fact {
 	var r struct {
 		Version string `json:"claude_code_version"`
 		Mode    string `json:"current_permission_mode"`
@@ -343,7 +350,7 @@ func offerOf(raw json.RawMessage) []agent.Fact {
 	}
 	o := agent.Offer{Version: r.Version, Steer: true}
 	for _, m := range r.Models {
-		o.Models = append(o.Models, agent.Choice{ID: m.Value, Name: m.Name})
+		o.Models = append(o.Models, agent.Choice{ID: m.Value, Name: m.Name, Efforts: m.Efforts})
 		for _, effort := range m.Efforts {
 			if !slices.ContainsFunc(o.Efforts, func(c agent.Choice) bool { return c.ID == effort }) {
 				o.Efforts = append(o.Efforts, agent.Choice{ID: effort})

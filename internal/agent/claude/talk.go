@@ -17,6 +17,7 @@ type talk struct {
 	Failure   failure           `json:"failure,omitzero"`     // of the last message that was an error of the service
 	DeniedIDs map[string]bool   `json:"denied_ids,omitempty"` // ids of tool calls counted as refused
 	Again     []string          `json:"again,omitempty"`      // texts of a refused answer, which claude asks for once more
+	Resets    int64             `json:"resets,omitzero"`      // when the usage limit is renewed that refuses calls; 0 for none
 }
 
 // failure is what claude says of a failed call in fields.
@@ -50,14 +51,15 @@ func (t *talk) assistant(e event, say func(text string) []agent.Fact) []agent.Fa
 	for _, b := range blocks(e.Message) {
 		switch b.Type {
 		case "text":
-			if i := slices.Index(t.Again, b.Text); i >= 0 {
+			text := string(b.Text)
+			if i := slices.Index(t.Again, text); i >= 0 {
 				t.Again = slices.Delete(t.Again, i, i+1)
 				continue
 			}
-			if strings.TrimSpace(b.Text) == "" || e.Parent != nil {
+			if strings.TrimSpace(text) == "" || e.Parent != nil {
 				continue
 			}
-			facts = append(facts, say(b.Text)...)
+			facts = append(facts, say(text)...)
 		case "tool_use":
 			line, show := toolLine(b.Name, b.Input)
 			if t.Tools == nil {
@@ -102,6 +104,14 @@ func (t *talk) refused(s *agent.Account, e event) []agent.Fact {
 	}
 	t.deny(s, e.ToolID, line)
 	return []agent.Fact{{Kind: agent.FactToolFailed, Text: "refused: " + strings.TrimPrefix(line, "$ ")}}
+}
+
+// limited notes when the usage limit is renewed that refuses calls to the model. One that only warns refuses none.
+func (t *talk) limited(e event) {
+	t.Resets = 0
+	if e.Limit.Status == "rejected" {
+		t.Resets = e.Limit.Resets
+	}
 }
 
 func retry(e event) []agent.Fact {
@@ -156,7 +166,7 @@ func (t *talk) outcome(s *agent.Account, e event) agent.Outcome {
 	}}
 	said := ""
 	if e.Result != nil {
-		said = *e.Result
+		said = string(*e.Result)
 	}
 	for _, item := range e.Errors {
 		if word := text(item); !strings.HasPrefix(word, "[ede_diagnostic]") { // claude's note to its makers
@@ -178,6 +188,9 @@ func (t *talk) outcome(s *agent.Account, e event) agent.Outcome {
 			said = "its result is " + e.Subtype
 		}
 		o.Detail, o.Error = agent.Explain(o.Class, "claude", signIn, said), said
+		if o.Class == agent.ClassQuota {
+			o.Resets = t.Resets
+		}
 	default:
 		o.State = wire.StateCompleted
 		if said != "" {
@@ -212,7 +225,7 @@ func (t *talk) failureClass(e event, said string) agent.Class {
 	return agent.ClassAgent
 }
 
-func blocks(raw json.RawMessage) []block {
+func blocks(raw agent.Raw) []block {
 	var m message
 	if json.Unmarshal(raw, &m) != nil {
 		return nil
@@ -225,7 +238,7 @@ func blocks(raw json.RawMessage) []block {
 }
 
 // text returns a JSON value as words: a string as it is, an object by its message.
-func text(raw json.RawMessage) string {
+func text(raw agent.Raw) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s

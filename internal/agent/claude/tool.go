@@ -8,7 +8,7 @@ import (
 )
 
 // toolLine returns the line on a tool call and whether the log shows it; a list of things to do is shown as no tool.
-func toolLine(name string, input json.RawMessage) (string, bool) {
+func toolLine(name string, input agent.Raw) (string, bool) {
 	var in struct {
 		Command     string `json:"command"`
 		FilePath    string `json:"file_path"`
@@ -43,7 +43,7 @@ func toolLine(name string, input json.RawMessage) (string, bool) {
 }
 
 // planStep names the step in hand of a list of things to do: the one in progress, else the first that waits.
-func planStep(input json.RawMessage) []agent.Fact {
+func planStep(input agent.Raw) []agent.Fact {
 	var in struct {
 		Todos []struct {
 			Content string `json:"content"`

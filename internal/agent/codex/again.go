@@ -26,8 +26,14 @@ func (a *answer) next(kind string) {
 
 // repeats notes a message and reports whether it is one that came before.
 func (a *answer) repeats(text string) bool {
-	sum := sha256.Sum256([]byte(text))
-	digest := hex.EncodeToString(sum[:8])
+	hash := sha256.New()
+	part := make([]byte, min(len(text), 32<<10)) // a message may be long: no copy of all of it
+	for rest := text; rest != ""; {
+		n := copy(part, rest)
+		hash.Write(part[:n])
+		rest = rest[n:]
+	}
+	digest := hex.EncodeToString(hash.Sum(nil)[:8])
 	if a.Retried && slices.Contains(a.Said, digest) {
 		return true
 	}

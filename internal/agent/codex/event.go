@@ -27,15 +27,15 @@ type event struct {
 
 // item is a part of a turn.
 type item struct {
-	Type     string `json:"type"`
-	Status   string `json:"status"`
-	Text     string `json:"text"`
-	Message  string `json:"message"`
-	Command  string `json:"command"`
-	ExitCode *int   `json:"exit_code"`
-	Query    string `json:"query"`
-	Server   string `json:"server"`
-	Tool     string `json:"tool"`
+	Type     string     `json:"type"`
+	Status   string     `json:"status"`
+	Text     agent.Text `json:"text"`
+	Message  string     `json:"message"`
+	Command  string     `json:"command"`
+	ExitCode *int       `json:"exit_code"`
+	Query    string     `json:"query"`
+	Server   string     `json:"server"`
+	Tool     string     `json:"tool"`
 	Changes  []struct {
 		Path string `json:"path"`
 		Kind string `json:"kind"`
@@ -85,7 +85,17 @@ func (d *dialect) complained(message string) []agent.Fact {
 	if again { // as "waiting for network", over and over: one line says it
 		return []agent.Fact{{Kind: agent.FactActivity}}
 	}
-	return []agent.Fact{{Kind: agent.FactRetry, Text: "codex tries again: " + agent.Shorten(message, agent.MaxDetail), Class: classOf(message)}}
+	return []agent.Fact{{Kind: agent.FactRetry, Text: retried(message), Class: classOf(message)}}
+}
+
+// retried says that codex tries again, and of a network that is gone that it will do so without an end: a job that waits
+// for one is ended by its owner only.
+func retried(message string) string {
+	line := "codex tries again: " + agent.Shorten(message, agent.MaxDetail)
+	if strings.Contains(message, "waiting for network") {
+		line += "; it goes on when the network is back and never gives up: cancel the job to end it"
+	}
+	return line
 }
 
 func (d *dialect) started(i item) []agent.Fact {
@@ -105,7 +115,7 @@ func (d *dialect) completed(i item) []agent.Fact {
 	d.state.next(i.Type)
 	switch i.Type {
 	case "agent_message":
-		return d.said(i.Text)
+		return d.said(string(i.Text))
 	case "command_execution":
 		if i.Status == "declined" {
 			d.state.Deny(agent.CommandLine(i.Command))

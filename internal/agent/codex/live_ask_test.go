@@ -233,7 +233,7 @@ func TestBadInput_LinesThatAreNoMessagesAreRemarkedOnce(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000)
 	facts := k.out("starting ...", "\x00\xff{", `[1,2]`, `{"id":1`, deep, `{}`,
 		`{"id":99,"result":{}}`, `{"id":1,"result":{}}`, `{"id":"x","error":{"code":1,"message":"m"}}`, `{"id":null,"error":{"code":1,"message":"m"}}`,
-		event("item/started", "t-1", `"item":"none"`), event("item/completed", "t-1", `"item":{"type":"agentMessage","id":"m","text":7}`), `{"method":"turn/plan/updated","params":[]}`)
+		event("item/started", "t-1", `"item":"none"`), event("item/completed", "t-1", `"item":{"type":"agentMessage","id":"m","status":7}`), `{"method":"turn/plan/updated","params":[]}`)
 	notes := kinds(facts, agent.FactNote)
 	if len(notes) != 5 || !strings.Contains(notes[0].Text, "starting ...") || len(kinds(facts, agent.FactTurnEnded, agent.FactText)) != 0 {
 		t.Errorf("the notes are %q", texts(notes))

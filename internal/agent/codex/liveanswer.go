@@ -149,13 +149,14 @@ func (s answers) models(m agent.RPC) []agent.Fact {
 	s.Offer.Models, s.Offer.Efforts = nil, nil
 	for _, model := range r.Data {
 		used := model.Model == s.Model
-		s.Offer.Models = append(s.Offer.Models, agent.Choice{ID: model.Model, Name: model.Name, Used: used})
-		if !used {
-			continue
-		}
+		choice := agent.Choice{ID: model.Model, Name: model.Name, Used: used}
 		for _, e := range model.Efforts {
-			s.Offer.Efforts = append(s.Offer.Efforts, agent.Choice{ID: e.Effort, Used: e.Effort == agent.Choose(s.Effort, model.Effort)})
+			choice.Efforts = append(choice.Efforts, e.Effort)
+			if used {
+				s.Offer.Efforts = append(s.Offer.Efforts, agent.Choice{ID: e.Effort, Used: e.Effort == agent.Choose(s.Effort, model.Effort)})
+			}
 		}
+		s.Offer.Models = append(s.Offer.Models, choice)
 	}
 	return []agent.Fact{s.offer()}
 }

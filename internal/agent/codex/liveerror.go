@@ -78,7 +78,7 @@ func (s *liveState) failed(e turnError) []agent.Fact {
 	case agent.ClassRefusal:
 		o.State = wire.StateDeclined
 	case agent.ClassQuota:
-		o.Detail, o.Resets = o.Detail+s.until(), s.Resets
+		o.Resets = s.Resets
 	}
 	return s.over(o)
 }

@@ -14,7 +14,7 @@ type liveItem struct {
 	ID       string       `json:"id"`
 	ClientID string       `json:"clientId"` // of a user's message: our key
 	Status   string       `json:"status"`
-	Text     string       `json:"text"`
+	Text     agent.Text   `json:"text"`
 	Command  string       `json:"command"`
 	ExitCode *int         `json:"exitCode"`
 	Changes  []fileChange `json:"changes"`
@@ -159,18 +159,19 @@ func (s items) cutShort() []agent.Fact {
 
 // said ends a message: what its parts did not bring is logged, and the whole of it is the reply so far.
 func (s items) said(i liveItem) []agent.Fact {
-	same := s.Saying == i.ID && s.Streamed <= len(i.Text) && strings.HasPrefix(i.Text, string(s.Whole))
+	text := string(i.Text)
+	same := s.Saying == i.ID && s.Streamed <= len(text) && strings.HasPrefix(text, string(s.Whole))
 	streamed := s.Streamed
-	repeated := s.repeats(i.Text)
+	repeated := s.repeats(text)
 	var facts []agent.Fact
 	switch {
 	case same && streamed > 0:
-		facts = append(s.Chunk(i.Text[streamed:]), s.cutShort()...)
-		s.SetReply(i.Text)
-	case repeated || strings.TrimSpace(i.Text) == "":
+		facts = append(s.Chunk(text[streamed:]), s.cutShort()...)
+		s.SetReply(text)
+	case repeated || strings.TrimSpace(text) == "":
 		facts = s.cutShort()
 	default:
-		facts = append(s.cutShort(), s.Stamp(s.Say(i.Text))...)
+		facts = append(s.cutShort(), s.Stamp(s.Say(text))...)
 	}
 	if len(facts) == 0 {
 		return s.activity()

@@ -2,10 +2,8 @@ package codex
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"scv/internal/agent"
 	"scv/internal/wire"
@@ -146,7 +144,7 @@ func (s notices) between(method, id string, n notice) []agent.Fact {
 	if id == s.Past || id == s.TurnID || method != "item/completed" || n.Item.Type != "agentMessage" || n.Item.Text == "" {
 		return nil
 	}
-	return s.Stamp(agent.Fact{Kind: agent.FactNote, Text: "codex said between turns: " + n.Item.Text})
+	return s.Stamp(agent.Fact{Kind: agent.FactNote, Text: "codex said between turns: " + string(n.Item.Text)})
 }
 
 // helper reads an event of another thread, which an agent that codex started itself works in. Its tools show; its words
@@ -208,7 +206,7 @@ func (s notices) complained(n notice) []agent.Fact {
 		return append(facts, s.activity()...)
 	}
 	return append(facts, s.Stamp(agent.Fact{
-		Kind: agent.FactRetry, Class: n.Error.class(), Text: "codex tries again: " + agent.Shorten(text, agent.MaxDetail),
+		Kind: agent.FactRetry, Class: n.Error.class(), Text: retried(text),
 	})...)
 }
 
@@ -247,7 +245,7 @@ func (s notices) limited(l limits) []agent.Fact {
 	if l.Reached == "" && !l.Spent {
 		return s.activity()
 	}
-	text := "a usage limit was reached" + s.until()
+	text := "a usage limit was reached; " + agent.Renewal(s.Resets)
 	if !s.Active || slices.Contains(s.Odd, text) {
 		return s.activity()
 	}
@@ -255,12 +253,4 @@ func (s notices) limited(l limits) []agent.Fact {
 		s.Odd = append(s.Odd, text)
 	}
 	return s.Stamp(agent.Fact{Kind: agent.FactRetry, Class: agent.ClassQuota, Text: "codex: " + text})
-}
-
-// until says when a reached limit ends.
-func (s *liveState) until() string {
-	if s.Resets <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("; it resets at %s", time.Unix(s.Resets, 0).UTC().Format("2006-01-02 15:04 UTC"))
 }

@@ -78,8 +78,8 @@ func (d *dialect) Restore(data json.RawMessage) error {
 
 // line reads one event of the player.
 func (d *dialect) line(line []byte) []agent.Fact {
-	var e Event
-	if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
+	e, ok := readEvent(line)
+	if !ok {
 		d.state.Remember(line)
 		return nil
 	}

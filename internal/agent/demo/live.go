@@ -17,7 +17,8 @@ const liveVersion = 1
 func LiveKind() agent.Kind {
 	return agent.Kind{
 		Name: "demo-live", Command: "scv", Transport: agent.TransportACP, Version: liveVersion,
-		New: func(s agent.Settings) agent.Dialect { return &liveDialect{settings: s} },
+		New:      func(s agent.Settings) agent.Dialect { return &liveDialect{settings: s} },
+		Terminal: terminal,
 	}
 }
 
@@ -88,8 +89,8 @@ func (d *liveDialect) sent(line []byte) []agent.Fact {
 
 // line reads one event of the player. There is no handshake: the first event shows that it takes turns.
 func (d *liveDialect) line(line []byte) []agent.Fact {
-	var e Event
-	if err := json.Unmarshal(line, &e); err != nil || e.Type == "" {
+	e, ok := readEvent(line)
+	if !ok {
 		d.state.Remember(line)
 		return nil
 	}
@@ -98,7 +99,7 @@ func (d *liveDialect) line(line []byte) []agent.Fact {
 		offer := agent.Fact{Kind: agent.FactOffer, Offer: &agent.Offer{Steer: true}}
 		return slices.Concat([]agent.Fact{offer}, d.state.Hello(), d.state.Named(e.Session))
 	}
-	if !d.state.Active && e.Type != Unsteered { // a late word of a turn that is over // a late word of a turn that is over
+	if !d.state.Active && e.Type != Unsteered { // a late word of a turn that is over
 		return nil
 	}
 	if facts, ok := d.asks(e); ok {

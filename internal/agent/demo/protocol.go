@@ -1,5 +1,11 @@
 package demo
 
+import (
+	"encoding/json"
+
+	"scv/internal/agent"
+)
+
 // Argument is the reserved first argument that makes this program the demo agent.
 const Argument = "__demo-agent"
 
@@ -73,4 +79,15 @@ type Event struct {
 	Class        string   `json:"class,omitempty"`
 	InputTokens  uint64   `json:"input_tokens,omitzero"`
 	OutputTokens uint64   `json:"output_tokens,omitzero"`
+}
+
+// readEvent reads a line of the player as an event; false for one that is none.
+func readEvent(line []byte) (Event, bool) {
+	var read struct {
+		Event
+		Text agent.Text `json:"text"`
+	}
+	err := json.Unmarshal(line, &read)
+	read.Event.Text = string(read.Text)
+	return read.Event, err == nil && read.Type != ""
 }

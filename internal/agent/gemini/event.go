@@ -10,15 +10,15 @@ import (
 
 // event is one line of gemini; fields that are not read are left out.
 type event struct {
-	Type    string          `json:"type"`
-	Session string          `json:"session_id"`
-	Role    string          `json:"role"`
-	Content string          `json:"content"`
-	Tool    string          `json:"tool_name"`
-	ID      string          `json:"tool_id"`
-	Params  json.RawMessage `json:"parameters"`
-	Status  string          `json:"status"`
-	Message string          `json:"message"`
+	Type    string     `json:"type"`
+	Session string     `json:"session_id"`
+	Role    string     `json:"role"`
+	Content agent.Text `json:"content"`
+	Tool    string     `json:"tool_name"`
+	ID      string     `json:"tool_id"`
+	Params  agent.Raw  `json:"parameters"`
+	Status  string     `json:"status"`
+	Message string     `json:"message"`
 	Error   struct {
 		Message string `json:"message"`
 	} `json:"error"`
@@ -41,7 +41,7 @@ func (d *dialect) line(line []byte) []agent.Fact {
 		return d.state.Named(e.Session)
 	case "message":
 		if e.Role == "assistant" && len(d.state.Text) < agent.MaxReply+1 {
-			d.state.Text += e.Content
+			d.state.Text += string(e.Content)
 		}
 	case "tool_use":
 		return append(d.said(), d.tool(e))
@@ -109,7 +109,8 @@ func (d *dialect) ended(e event) []agent.Fact {
 		if said == "" {
 			said = d.state.Error
 		}
-		code, said := service(said)
+		whole := said
+		code, said := service(whole)
 		o.State, o.Error, o.Class = wire.StateFailed, said, agent.ClassForStatus(code)
 		if o.Class == agent.ClassNone {
 			o.Class = agent.ClassifyText(said)
@@ -117,6 +118,7 @@ func (d *dialect) ended(e event) []agent.Fact {
 		if o.Class == agent.ClassNone {
 			o.Class = agent.ClassAgent
 		}
+		d.state.Renewed(&o, whole)
 		o.Detail = agent.Explain(o.Class, "gemini", signIn, said)
 	}
 	return d.state.End(o)

@@ -9,6 +9,7 @@ package gemini
 import (
 	"encoding/json"
 	"path"
+	"time"
 
 	"scv/internal/agent"
 )
@@ -33,8 +34,17 @@ func Kind() agent.Kind {
 		},
 		Endpoint: "GOOGLE_GEMINI_BASE_URL",
 		Install:  "npm install -g @google/gemini-cli",
+		Terminal: terminal,
+		Reopen:   Reopen,
 		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}
+}
+
+// Reopen is the next minute. Each gemini that starts notes an empty conversation in a file named by the minute and the id,
+// before it reads the one that it was told to go on with: within one minute these are one file, and what was said is lost
+// (seen in 0.61.0; the same file names in its chatRecordingService).
+func Reopen(known time.Time) (from time.Time, why string) {
+	return known.Truncate(time.Minute).Add(time.Minute), "gemini loses a conversation that is opened again within the minute it began"
 }
 
 // Noise lists the beginnings of agent text that gemini itself puts in over ACP.

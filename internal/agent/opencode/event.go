@@ -17,19 +17,19 @@ type event struct {
 }
 
 type part struct {
-	Text   string   `json:"text"`
-	Tool   string   `json:"tool"`
-	Reason string   `json:"reason"`
-	Cost   *float64 `json:"cost"`
+	Text   agent.Text `json:"text"`
+	Tool   string     `json:"tool"`
+	Reason string     `json:"reason"`
+	Cost   *float64   `json:"cost"`
 	Tokens struct {
 		Input  uint64 `json:"input"`
 		Output uint64 `json:"output"`
 	} `json:"tokens"`
 	State struct {
-		Status   string          `json:"status"`
-		Title    string          `json:"title"`
-		Input    json.RawMessage `json:"input"`
-		Error    string          `json:"error"`
+		Status   string    `json:"status"`
+		Title    string    `json:"title"`
+		Input    agent.Raw `json:"input"`
+		Error    string    `json:"error"`
 		Metadata struct {
 			Exit *int `json:"exit"`
 		} `json:"metadata"`
@@ -42,6 +42,9 @@ type failure struct {
 	Data struct {
 		Message string `json:"message"`
 		Status  int    `json:"statusCode"`
+		Headers struct {
+			Retry string `json:"retry-after"` // seconds
+		} `json:"responseHeaders"` // of the service's answer
 	} `json:"data"`
 }
 
@@ -79,8 +82,8 @@ func (d *dialect) line(line []byte) []agent.Fact {
 	case "step_start":
 		s.Stopped, s.Failed = false, nil
 	case "text":
-		if strings.TrimSpace(e.Part.Text) != "" {
-			return append(facts, s.Say(e.Part.Text))
+		if text := string(e.Part.Text); strings.TrimSpace(text) != "" {
+			return append(facts, s.Say(text))
 		}
 	case "tool_use":
 		return append(facts, toolFacts(&e.Part)...)

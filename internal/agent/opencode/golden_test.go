@@ -49,7 +49,7 @@ func TestC15_EachCaseOfTheRealAgent(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			a := realagent.OpencodeCLI(t, realagent.Options{})
-			recording := a.Run(t, realagent.Turn{Prompt: s.prompt, Mode: s.mode, Model: model})
+			recording := a.Run(t, realagent.Turn{Prompt: s.prompt, Mode: s.mode, Model: model, NewID: "6c1b7c5e-5f0e-4b7e-9a53-0c8f5d1f2a44"})
 			if *update {
 				recording.Save(t, "testdata/"+s.name+".jsonl", a.Scrub())
 			}

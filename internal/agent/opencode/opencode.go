@@ -6,6 +6,8 @@
 package opencode
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 
 	"scv/internal/agent"
@@ -31,8 +33,9 @@ func Kind() agent.Kind {
 			data, state := dir+"/data", dir+"/state"
 			return agent.PrivateHome{Env: map[string]string{"XDG_DATA_HOME": data, "XDG_STATE_HOME": state}, Dirs: []string{dir, data, state}}
 		},
-		Install: "npm install -g opencode-ai",
-		New:     func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
+		Install:  "npm install -g opencode-ai",
+		Terminal: terminal,
+		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}
 }
 
@@ -65,10 +68,22 @@ func start(t agent.Turn, ask string) agent.Launch {
 	if err != nil {
 		panic(err) // constants of ours
 	}
-	return agent.Launch{Env: map[string]string{
+	env := map[string]string{
 		"OPENCODE_CONFIG_CONTENT": string(data), "OPENCODE_DISABLE_AUTOUPDATE": "1",
 		"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-	}}
+	}
+	if t.NewID != "" {
+		env["OPENCODE_SERVER_PASSWORD"] = password(t.NewID)
+	}
+	return agent.Launch{Env: env}
+}
+
+// password keeps others on this machine, and pages in a browser, out of the server that opencode opens on a loopback port
+// beside its standard streams and that answers anybody without one: it would run commands for them. It is drawn with the
+// run's own id, which leaves the ledger nowhere else for this agent.
+func password(drawn string) string {
+	sum := sha256.Sum256([]byte("opencode's server: " + drawn))
+	return hex.EncodeToString(sum[:16])
 }
 
 type dialect struct {
@@ -130,6 +145,7 @@ func (d *dialect) settled() ([]agent.Fact, bool) {
 	switch {
 	case s.Failed != nil:
 		o.State, o.Error, o.Class = wire.StateFailed, s.Failed.said(), s.Failed.class()
+		s.Renewed(&o, "retry-after: "+s.Failed.Data.Headers.Retry)
 		o.Detail = agent.Explain(o.Class, "opencode", signIn, o.Error)
 	case !s.Stopped:
 		return nil, false

@@ -100,7 +100,7 @@ func (d *dialect) Restore(data json.RawMessage) error {
 func (d *dialect) line(line []byte) []agent.Fact {
 	s := &d.state
 	s.Spoke = true
-	var object map[string]json.RawMessage
+	var object map[string]agent.Raw
 	if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")) && json.Unmarshal(line, &object) == nil {
 		return d.object(object)
 	}
@@ -116,11 +116,11 @@ func (d *dialect) line(line []byte) []agent.Fact {
 }
 
 // object takes the text of a JSON line; the last one is the reply.
-func (d *dialect) object(object map[string]json.RawMessage) []agent.Fact {
+func (d *dialect) object(object map[string]agent.Raw) []agent.Fact {
 	get := func(name string) string {
-		var text string
-		_ = json.Unmarshal(object[name], &text) // of another type: no text
-		return text
+		var text agent.Text
+		_ = json.Unmarshal(object[name], &text) // not there: no text
+		return string(text)
 	}
 	if said := get("error"); said != "" {
 		d.state.Error = said

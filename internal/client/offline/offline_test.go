@@ -8,16 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/home"
 	"scv/internal/run/runlog"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 	"scv/internal/workbench/ledger"
 	"scv/internal/workbench/row"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 const session = wire.SessionID("workbench-0123456789abcdef")
 

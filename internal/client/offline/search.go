@@ -180,8 +180,8 @@ func (r *Reader) mayHold(run wire.RunHandle, needle string) (bool, error) {
 	if err := enc.Encode(needle); err != nil {
 		return false, err
 	}
-	text := fold(strings.TrimSuffix(want.String()[1:], "\"\n"))
-	return runlog.MayHold(root, func(data []byte) bool { return strings.Contains(fold(string(data)), text) })
+	find := newFinder(fold(strings.TrimSuffix(want.String()[1:], "\"\n")))
+	return runlog.MayHold(root, find.in)
 }
 
 // EachLine gives every line of a run's log, of its tail too, oldest first. A log that was never begun or is gone has

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -159,15 +158,4 @@ func git(context.Context, Patient) []Finding {
 		return one(Finding{Check: "git", Verdict: Warn, Text: "git was not found, which worktrees need", Fix: "install git with your system's packages"})
 	}
 	return ok("git", "found at "+path)
-}
-
-// plural writes a number with its noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if stem, y := strings.CutSuffix(noun, "y"); y {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,13 +10,18 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"scv/internal/home"
 	"scv/internal/run/control"
 	"scv/internal/run/proc"
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 	"scv/internal/workbench/ledger"
 )
+
+// patience bounds the wait for a shim's answer.
+const patience = 2 * time.Second
 
 // runs compares the directories of runs with the ledger's rows.
 func runs(ctx context.Context, p Patient) []Finding {
@@ -52,11 +57,11 @@ func runs(ctx context.Context, p Patient) []Finding {
 	}
 	if unknown > 0 {
 		out = append(out, Finding{
-			Check: "runs", Verdict: Warn, Text: plural(unknown, "folder") + " of runs that the ledger does not know; their logs stay", Fix: "ls " + home.Pretty(p.Home.Path()) + "/runs",
+			Check: "runs", Verdict: Warn, Text: plain.Count(unknown, "folder") + " of runs that the ledger does not know; their logs stay", Fix: "ls " + home.Pretty(p.Home.Path()) + "/runs",
 		})
 	}
 	if len(out) == 0 {
-		return ok("runs", plural(len(entries), "folder")+", each as the ledger says")
+		return ok("runs", plain.Count(len(entries), "folder")+", each as the ledger says")
 	}
 	return out
 }
@@ -96,6 +101,13 @@ func sockets(_ context.Context, p Patient) (out []Finding) {
 	}
 	for _, e := range entries {
 		path := p.Home.Path() + "/state/ctl/" + e.Name()
+		if e.IsDir() {
+			out = append(out, Finding{
+				Check: "sockets", Verdict: Warn, Fix: "mv " + home.Pretty(path) + " /tmp/",
+				Text: home.Pretty(path) + " is a folder, and may be in the place of a shim's socket; move it away and its run is found again",
+			})
+			continue
+		}
 		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 		if err == nil {
 			conn.Close()
@@ -110,7 +122,7 @@ func sockets(_ context.Context, p Patient) (out []Finding) {
 		})
 	}
 	if len(out) == 0 {
-		return ok("sockets", plural(len(entries), "socket")+" of shims, each of which answers")
+		return ok("sockets", plain.Count(len(entries), "socket")+" of shims, each of which answers")
 	}
 	return out
 }
@@ -127,7 +139,7 @@ func strays(ctx context.Context, p Patient) (out []Finding) {
 		if err != nil || !marked || process.Zombie || process.PID == os.Getpid() || !ours(p, process) {
 			continue
 		}
-		if life, err := control.Probe(p.Home.RunDir(wire.RunHandle(handle))); err == nil && life.Life != control.LifeHeld {
+		if over(ctx, p, wire.RunHandle(handle)) {
 			found[handle] = append(found[handle], process.PID)
 		}
 	}
@@ -146,6 +158,21 @@ func strays(ctx context.Context, p Patient) (out []Finding) {
 		return ok("processes", "none is left of a run that is over")
 	}
 	return out
+}
+
+// over reports whether a run surely has no shim any more: its lock is free, and nothing else speaks for its shim.
+func over(ctx context.Context, p Patient, handle wire.RunHandle) bool {
+	life, err := control.Probe(p.Home.RunDir(handle))
+	if err != nil || life.Life == control.LifeHeld {
+		return false
+	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	link, err := control.Answers(bounded, life, string(handle), p.Home.CtlSocket(handle))
+	if link != nil {
+		_ = link.Close() // it lives
+	}
+	return err == nil && link == nil
 }
 
 // ours reports whether a marked process belongs to a run of this home; one that cannot be looked into does not.

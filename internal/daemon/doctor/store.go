@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"scv/internal/home"
+	"scv/internal/safe/plain"
 	"scv/internal/workbench/ledger"
 )
 
@@ -45,7 +46,7 @@ func copies(ctx context.Context, p Patient) []Finding {
 			return one(Finding{Check: "copy", Verdict: Warn, Text: home.Pretty(path) + ": " + err.Error(), Fix: "rm " + home.Pretty(path)})
 		}
 	}
-	return ok("copy", plural(len(list), "sound copy")+" of the ledger")
+	return ok("copy", plain.Count(len(list), "sound copy")+" of the ledger")
 }
 
 // wishes reads accepted.jsonl.
@@ -63,11 +64,11 @@ func wishes(_ context.Context, p Patient) []Finding {
 	}
 	if bad > 0 {
 		return one(Finding{
-			Check: "accepted", Verdict: Warn, Text: fmt.Sprintf("%s of accepted.jsonl cannot be read, %s can; it counts only when the ledger is lost", plural(bad, "line"), plural(lines, "line")),
+			Check: "accepted", Verdict: Warn, Text: fmt.Sprintf("%s of accepted.jsonl cannot be read, %s can; it counts only when the ledger is lost", plain.Count(bad, "line"), plain.Count(lines, "line")),
 			Fix: "keep the ledger's copies: ls " + home.Pretty(p.Home.Path()) + "/state",
 		})
 	}
-	return ok("accepted", plural(lines, "line"))
+	return ok("accepted", plain.Count(lines, "line"))
 }
 
 // leftovers are files that a daemon which was killed at the wrong moment left, and ledgers that were set aside.

@@ -32,10 +32,12 @@ type Config struct {
 	Random  func(digits int) string // lower-case hex
 	// Variables are what an agent of this process inherits, without any credential; a set-up script gets them.
 	Variables func() []string
-	Room      repo.Room
-	Hub       func() *hub.Hub
-	Log       *slog.Logger
-	Now       func() time.Time
+	Room      func() repo.Room // as the settings say now
+	// Caches are variables that name a folder which all worktrees share, as they are configured now.
+	Caches func() []string
+	Hub    func() *hub.Hub
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // A Ground serves runs and the server. All its methods may be called from any goroutine.
@@ -70,7 +72,7 @@ func Plans(l row.Loaded) (plans []string) {
 
 // Plan decides about the worktree of a job that is asked for, and makes nothing. Refusals are *wire.Error.
 func (g *Ground) Plan(ctx context.Context, w repo.Wish) (*row.Tree, error) {
-	err := g.Trees.Ways().Enough(g.Room, func() (uint64, error) {
+	err := g.Trees.Ways().Enough(g.Room(), func() (uint64, error) {
 		list, err := g.Trees.List(ctx)
 		sum := int64(0)
 		for _, t := range list {

@@ -153,6 +153,9 @@ func (g *Ground) runSetup(ctx context.Context, o row.Order, held repo.Held, scri
 	cmd := exec.CommandContext(bounded, "/bin/sh", "-e", "-s")
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = held.Path, bytes.NewReader(script), out, out
 	cmd.Env = append(g.Variables(), "SCV_HOME="+g.Home.Path(), "SCV_RUN="+string(o.Run.Handle), "SCV_SOURCE="+held.Repo)
+	for name, value := range g.Caches(o) {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"scv/internal/home"
 	"scv/internal/run/runlog"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
@@ -56,7 +57,7 @@ func (g *Ground) prove(ctx context.Context, j row.Job) {
 		facts.Problem = new(plain.Line(err.Error()))
 	}
 	facts.Before = j.Ground.Loose
-	facts.Tests = g.tests(j)
+	facts.Tests = tests(g.Home, j)
 	if ctx.Err() == nil || facts.Problem != nil {
 		g.Hub().Jobs().Proved(j.Job.Job, facts)
 	}
@@ -66,11 +67,11 @@ func (g *Ground) prove(ctx context.Context, j row.Job) {
 const maxTests = 20
 
 // tests are the commands of a turn that look like runs of tests, as the log has them.
-func (g *Ground) tests(j row.Job) []wire.TestRun {
+func tests(h *home.Home, j row.Job) []wire.TestRun {
 	if j.Run == nil {
 		return nil
 	}
-	root, err := g.Home.RunRoot(*j.Run)
+	root, err := h.RunRoot(*j.Run)
 	if err != nil {
 		return nil
 	}

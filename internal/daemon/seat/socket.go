@@ -83,8 +83,12 @@ func clearStale(path string) error {
 		return wire.Refuse(wire.ReasonRefused, "look what it is, then move it away: mv "+home.Pretty(path)+" "+home.Pretty(path)+".old",
 			"%s is not a socket, so SCV does not touch it", home.Pretty(path))
 	}
-	if answered(path) {
-		return wire.Refuse(wire.ReasonBusy, "end it first: scv stop", "a daemon without a lock answers at %s", home.Pretty(path))
+	if who, there := answered(path); there {
+		name := "a daemon"
+		if who > 0 {
+			name = fmt.Sprintf("a daemon (process %d)", who)
+		}
+		return wire.Refuse(wire.ReasonBusy, "end it first: scv stop", "%s without a lock answers at %s", name, home.Pretty(path))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the stale socket %s: %w", path, err)
@@ -92,18 +96,19 @@ func clearStale(path string) error {
 	return nil
 }
 
-// answered reports whether somebody goes on listening at a path. For the instant between fork and exec of a shim the
+// answered reports whether somebody goes on listening at a path, and which process; 0 where that is not known. For the instant between fork and exec of a shim the
 // child of a daemon that was killed holds the listener too, a little longer than the lock.
-func answered(path string) bool {
+func answered(path string) (pid int, there bool) {
 	for range lockTries {
 		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 		if err != nil {
-			return false
+			return 0, false
 		}
+		pid = peerPID(conn)
 		conn.Close()
 		time.Sleep(lockPause)
 	}
-	return true
+	return pid, true
 }
 
 // bindPrivate binds under a umask that leaves the socket to its owner, and checks that it came out so.

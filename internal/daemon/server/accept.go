@@ -21,22 +21,27 @@ const acceptPause = 200 * time.Millisecond
 const busyFrame = `{"type":"error","code":"invalid_request","message":"the daemon has no descriptors left for another connection","fatal":false,"reason":"busy","hint":"close other clients, or raise the limit of open files (ulimit -n), and try again"}` + "\n"
 
 // A reserve holds descriptors that are given up one at a time. It belongs to the accepting goroutine.
-type reserve struct{ files []*os.File }
+type reserve struct {
+	files []*os.File
+	open  func() (*os.File, error)
+}
 
 func newReserve() *reserve {
-	r := &reserve{}
+	r := &reserve{open: func() (*os.File, error) { return os.Open(os.DevNull) }}
 	r.fill()
 	return r
 }
 
-func (r *reserve) fill() {
+// fill takes what there is, and reports whether the reserve is whole.
+func (r *reserve) fill() bool {
 	for len(r.files) < reserved {
-		f, err := os.Open(os.DevNull)
+		f, err := r.open()
 		if err != nil {
-			return
+			return false
 		}
 		r.files = append(r.files, f)
 	}
+	return true
 }
 
 func (r *reserve) give() bool {
@@ -73,7 +78,9 @@ func (a *acceptor) accept(ctx context.Context) (net.Conn, error) {
 		}
 		switch {
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-			a.refuse(ctx)
+			if conn := a.refuse(ctx); conn != nil {
+				return conn, nil
+			}
 		case errors.Is(err, syscall.ECONNABORTED):
 		default:
 			return nil, err
@@ -81,9 +88,14 @@ func (a *acceptor) accept(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-func (a *acceptor) refuse(ctx context.Context) {
+// refuse tells the next client that there is no descriptor for it. The kernel wants one before it looks for a client, so
+// that may come long after, when there are descriptors again: then its connection is returned.
+func (a *acceptor) refuse(ctx context.Context) net.Conn {
 	if a.reserve.give() {
 		if conn, err := a.listener.Accept(); err == nil {
+			if a.reserve.fill() {
+				return conn
+			}
 			_ = conn.SetWriteDeadline(time.Now().Add(acceptPause))
 			if _, err := conn.Write([]byte(busyFrame)); err != nil && !errors.Is(err, fs.ErrClosed) {
 				a.log.Debug("a refused client did not take its answer", "error", err)
@@ -91,7 +103,7 @@ func (a *acceptor) refuse(ctx context.Context) {
 			conn.Close()
 			a.log.Warn("no descriptors left, refused a connection")
 			a.reserve.fill()
-			return
+			return nil
 		}
 	}
 	a.log.Warn("no descriptors left, accepting rests")
@@ -102,4 +114,5 @@ func (a *acceptor) refuse(ctx context.Context) {
 	case <-timer.C:
 	}
 	a.reserve.fill()
+	return nil
 }

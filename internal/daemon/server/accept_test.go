@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +22,14 @@ type exhausted struct {
 	hopeful bool // one descriptor less in the reserve is enough
 	calls   int
 	clear   int // from this call on there are descriptors
+}
+
+// open is the reserve's way to a descriptor.
+func (e *exhausted) open() (*os.File, error) {
+	if e.calls > 0 && e.calls < e.clear {
+		return nil, syscall.EMFILE
+	}
+	return os.Open(os.DevNull)
 }
 
 func (e *exhausted) Accept() (net.Conn, error) {
@@ -45,6 +54,7 @@ func TestNoDescriptorsIsSaid(t *testing.T) {
 	defer r.close()
 	var log bytes.Buffer
 	l := &exhausted{reserve: r, conns: []net.Conn{ours, good}, hopeful: true, clear: 3}
+	r.open = l.open
 	a := acceptor{listener: l, log: slog.New(slog.NewTextHandler(&log, nil)), reserve: r}
 	said := make(chan string)
 	go func() {
@@ -64,10 +74,30 @@ func TestNoDescriptorsIsSaid(t *testing.T) {
 	good.Close()
 }
 
+// TestDescriptorsThatAreBackAreUsed: the want of descriptors is found out while no client is there. The next one comes when
+// there are some again, and is served.
+func TestDescriptorsThatAreBackAreUsed(t *testing.T) {
+	good, _ := net.Pipe()
+	r := newReserve()
+	defer r.close()
+	l := &exhausted{reserve: r, conns: []net.Conn{good}, clear: 2}
+	r.open = l.open
+	a := acceptor{listener: l, log: slog.New(slog.DiscardHandler), reserve: r}
+	conn, err := a.accept(t.Context())
+	if err != nil || conn != good {
+		t.Fatalf("accepted %v, %v", conn, err)
+	}
+	if len(r.files) != reserved {
+		t.Errorf("%d descriptors are in reserve", len(r.files))
+	}
+	good.Close()
+}
+
 // When even the reserve does not help, accepting rests instead of spinning.
 func TestNoDescriptorsDoesNotSpin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &exhausted{reserve: &reserve{}, clear: 1 << 30}
+		l := &exhausted{clear: 1 << 30}
+		l.reserve = &reserve{open: l.open}
 		a := acceptor{listener: l, log: slog.New(slog.DiscardHandler), reserve: l.reserve}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*acceptPause+1)
 		defer cancel()
@@ -82,7 +112,8 @@ func TestNoDescriptorsDoesNotSpin(t *testing.T) {
 }
 
 func TestAcceptEndsWithTheListener(t *testing.T) {
-	l := &exhausted{reserve: &reserve{}}
+	l := &exhausted{}
+	l.reserve = &reserve{open: l.open}
 	a := acceptor{listener: l, log: slog.New(slog.DiscardHandler), reserve: l.reserve}
 	if _, err := a.accept(t.Context()); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v", err)

@@ -3,8 +3,10 @@ package server
 import (
 	"strings"
 
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
+	"scv/internal/workbench/operand"
 )
 
 // An asker answers the actions on questions to the owner.
@@ -54,5 +56,27 @@ func (r asker) workbenchApprove(cmd wire.WorkbenchApprove) (answer, error) {
 	if cmd.Digest != nil {
 		q.Digest = *cmd.Digest
 	}
+	if q.Approved {
+		if err := r.unchanged(q.ID); err != nil {
+			return answer{}, err
+		}
+	}
 	return r.noted(r.Hub.Approvals().Answer(q))
+}
+
+// unchanged refuses a yes to a command that runs a file which is not what it was when the agent asked: who answers has to
+// look at it again.
+func (r asker) unchanged(id wire.ApprovalID) error {
+	a, ok, err := r.Hub.Approvals().Find(id)
+	if err != nil || !ok || !a.Waits() {
+		return err // Answer says what became of it
+	}
+	now, name := operand.Changed(a.Operands)
+	if name == "" {
+		return nil
+	}
+	name = plain.Line(name)
+	r.Hub.Approvals().Changed(id, name, now)
+	return wire.Refuse(wire.ReasonConflict, "look at the file, then answer again: scv approvals show "+string(id),
+		"%s was changed after %s was asked. Nothing was answered.", name, id)
 }

@@ -42,6 +42,8 @@ func (r taker) do(cmd wire.Command) (answer, error) {
 		return r.attachDetach(cmd)
 	case wire.AttachEnd:
 		return r.attachEnd(cmd)
+	case wire.AttachHistory:
+		return r.attachHistory(cmd)
 	default:
 		return answer{}, notOffered(cmd)
 	}
@@ -242,17 +244,38 @@ func (r taker) viewer(cmd wire.AttachWatch) (*takeover.Watcher, error) {
 	if cmd.Run == nil {
 		return nil, wire.Refuse(wire.ReasonInvalid, "give id or run", "attach_watch needs a hold, or a run to look at")
 	}
-	if !r.Hub.Runs().Terminals().Known(*cmd.Run) {
-		return nil, wire.Refuse(wire.ReasonNotFound, "scv agents ps", "There is no terminal of a run %.80q.", string(*cmd.Run))
-	}
-	bounded, cancel := context.WithTimeout(r.ctx, endPatience)
-	defer cancel()
-	term, err := r.Screens.Await(bounded, *cmd.Run)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = wire.Refuse(wire.ReasonBusy, "try again", "The terminal of %s is not served yet.", *cmd.Run)
-	}
+	term, err := r.terminal(*cmd.Run)
 	if err != nil {
 		return nil, err
 	}
 	return term.Watch("")
+}
+
+// terminal finds that of a run.
+func (r taker) terminal(h wire.RunHandle) (*takeover.Terminal, error) {
+	if !r.Hub.Runs().Terminals().Known(h) {
+		return nil, wire.Refuse(wire.ReasonNotFound, "scv agents ps", "There is no terminal of a run %.80q.", string(h))
+	}
+	bounded, cancel := context.WithTimeout(r.ctx, endPatience)
+	defer cancel()
+	term, err := r.Screens.Await(bounded, h)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = wire.Refuse(wire.ReasonBusy, "try again", "The terminal of %s is not served yet.", h)
+	}
+	return term, err
+}
+
+// attachHistory reads what went up over the top of a terminal.
+func (r taker) attachHistory(cmd wire.AttachHistory) (answer, error) {
+	term, err := r.terminal(cmd.Run)
+	if err != nil {
+		return answer{}, err
+	}
+	page, err := term.History(int(cmd.First), min(int(cmd.Lines), wire.MaxHistoryLines))
+	if err != nil {
+		return answer{}, err
+	}
+	st := r.light()
+	st.Attach = &page
+	return answer{status: st}, nil
 }

@@ -17,11 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/home"
 	"scv/internal/run/runlog"
 	"scv/internal/safe/redact"
+	"scv/internal/session"
+	"scv/internal/testkit/census"
+	"scv/internal/testkit/scripted"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
 	"scv/internal/workbench/row"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if socket := os.Getenv("SCV_TEST_PEER"); socket != "" {
 		os.Exit(peerMain(socket))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(census.Main(m))
 }
 
 // journal keeps rows in memory, as the ledger does on disk.
@@ -149,6 +150,9 @@ type bench struct {
 	dir     string // a workspace
 	stopped chan bool
 	stage   *stage
+	talks   talks // of the model loop, as the ledger would keep them
+	model   *scripted.Model
+	host    *session.Host
 }
 
 // syncBuffer is a log that tests read and wait for.
@@ -214,6 +218,14 @@ func newBench(t *testing.T, s setup) *bench {
 	for _, j := range s.loaded.Jobs {
 		b.journal.jobs[j.Job.Job] = j
 	}
+	b.begin(s)
+	return b
+}
+
+// begin starts hub and server, until the test ends.
+func (b *bench) begin(s setup) {
+	b.t.Helper()
+	t := b.t
 	drawn := 0
 	s.loaded.HomeID = "home-1"
 	log := slog.New(slog.NewTextHandler(b.log, nil))
@@ -245,19 +257,22 @@ func newBench(t *testing.T, s setup) *bench {
 	t.Cleanup(func() {
 		cancel()
 		wg.Wait()
+		if b.host != nil {
+			b.host.Close(context.Background())
+		}
 		endHub()
 		hubs.Wait()
-		h.Close()
-		os.RemoveAll(dir)
+		b.home.Close()
+		os.RemoveAll(filepath.Dir(b.socket))
 	})
-	return b
 }
 
 func (b *bench) ready() {
 	masker := redact.New(redact.Secret("known-secret-value-1234567890"))
 	b.srv.Ready(Workbench{
 		Hub: b.hub, Records: b.journal, Home: b.home, HomeID: "home-1", Notify: b.notify,
-		Mask: func() *redact.Masker { return masker }, Agents: []string{"claude", "codex", "demo"}, Screens: b.stage,
+		Mask: func() *redact.Masker { return masker }, Agents: func() []string { return []string{"claude", "codex", "demo"} }, Screens: b.stage,
+		Sessions: b.sessions(masker),
 	})
 }
 

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
+	"scv/internal/session"
 	"scv/internal/wire"
 	"scv/internal/wire/frame"
 )
@@ -22,18 +24,21 @@ const farewell = time.Second
 // errStalled ends a connection whose client does not read.
 var errStalled = errors.New("the client does not read")
 
-// A conn is one client's connection. All its fields belong to the goroutine that serves it.
+// A conn is one client's connection. All its fields but the lock belong to the goroutine that serves it.
 type conn struct {
 	srv     *Server
 	nc      net.Conn
 	in      *frame.Reader
 	log     *slog.Logger
 	peer    peer
-	client  *wire.PeerInfo // nil before the handshake
-	session *session       // nil until session.start
-	diff    *heldDiff      // nil between two differences
+	client  *wire.PeerInfo    // nil before the handshake
+	session *session.Entrance // nil until session.start or session.attach
+	told    <-chan struct{}   // closed when nothing more of the session is passed on
+	diff    *heldDiff         // nil between two differences
 	ctx     context.Context
 	work    context.Context // of a request that is being answered: it outlives ctx by farewell
+
+	writing sync.Mutex // held by who writes: the connection's goroutine, and the one that passes on what its session tells
 }
 
 func newConn(s *Server, nc net.Conn, p peer) *conn {
@@ -43,6 +48,8 @@ func newConn(s *Server, nc net.Conn, p peer) *conn {
 // serve answers one message after the other until the client leaves, is cut, or ctx ends.
 func (c *conn) serve(ctx context.Context) {
 	defer c.nc.Close()
+	daemon := ctx
+	defer func() { c.leaveSession(daemon) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	work, drop := context.WithCancel(context.WithoutCancel(ctx))
@@ -147,10 +154,14 @@ func (c *conn) write(parts ...[]byte) error {
 	if total > wire.MaxServerFrame {
 		return errors.New("an answer is longer than a client takes")
 	}
-	bufs := make(net.Buffers, 0, len(parts)+total/chunk)
-	for _, p := range parts {
-		bufs = append(bufs, p)
-	}
+	return c.put(parts...)
+}
+
+// put writes parts of any number of frames.
+func (c *conn) put(parts ...[]byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	bufs := append(make(net.Buffers, 0, len(parts)), parts...)
 	for len(bufs) > 0 {
 		batch, rest := split(bufs)
 		if err := c.flush(&batch); err != nil {

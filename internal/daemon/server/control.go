@@ -38,6 +38,12 @@ func (c *conn) control(m wire.DaemonControl) error {
 	if err != nil {
 		return err
 	}
+	if c.srv.opt.Stdio {
+		return c.refuse(m.RequestID, &wire.Error{
+			Code: wire.CodeUnsupported, Reason: wire.ReasonUnavailable,
+			Message: "a session on standard input has no daemon behind it", Hint: "ask the daemon at its socket",
+		})
+	}
 	r := &request{ctx: c.ctx, conn: c, id: m.RequestID, Workbench: w}
 	switch cmd := m.Command.(type) {
 	case wire.WorkbenchWatch:
@@ -78,7 +84,7 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 	case wire.DelegationKillCommand:
 		return r.delegationKill(cmd)
 	case wire.WorkbenchCommand:
-		return answer{status: r.light(), snapshot: r.Hub.Snapshot()}, nil
+		return r.workbench(cmd), nil
 	case wire.WorkbenchStart:
 		return intake{r}.workbenchStart(cmd)
 	case wire.WorkbenchSend:
@@ -88,7 +94,7 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 	case wire.WorkbenchApprove, wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalRuleAdd, wire.ApprovalRuleRemove,
 		wire.ApprovalTest, wire.ConfirmAsk, wire.ConfirmStatus:
 		return asker{r}.do(cmd)
-	case wire.AttachCommand, wire.AttachIO, wire.AttachDetach, wire.AttachEnd:
+	case wire.AttachCommand, wire.AttachIO, wire.AttachDetach, wire.AttachEnd, wire.AttachHistory:
 		return taker{r}.do(cmd)
 	case wire.WorkbenchDismiss:
 		return r.workbenchDismiss(cmd)
@@ -106,8 +112,14 @@ func (r *request) do(cmd wire.Command) (answer, error) {
 		return logReader{r}.runLog(cmd)
 	case wire.JobResultCommand, wire.JobsPage, wire.Why:
 		return archivist{r}.do(cmd)
-	case wire.WorktreesCommand, wire.WorktreeRemove, wire.WorktreePrune, wire.WorktreeTrust, wire.JobDiff, wire.JobCommit, wire.JobApply, wire.ForecastCommand:
+	case wire.WorktreesCommand, wire.WorktreeRemove, wire.WorktreePrune, wire.WorktreeClean, wire.WorktreeTrust, wire.JobDiff, wire.JobCommit, wire.JobApply, wire.ForecastCommand:
 		return groundkeeper{r}.do(cmd)
+	case wire.JobReview:
+		return judge{r}.jobReview(cmd)
+	case wire.ReviewDecide:
+		return judge{r}.reviewDecide(cmd)
+	case wire.SessionsPage, wire.SessionHistoryCommand, wire.SessionRemove:
+		return librarian{r}.do(cmd)
 	case wire.DaemonRestart:
 		return handing{r}.daemonRestart(cmd)
 	case wire.DaemonStop:
@@ -173,11 +185,10 @@ func (r *request) principal() row.Principal {
 
 // ownerOnly refuses what no agent may do, as far as one user's processes can be told apart (security.md section 6).
 func (r *request) ownerOnly(what string) error {
-	pid := r.conn.peer.pid
-	if pid == 0 {
+	if r.conn.peer.pid == 0 {
 		return nil
 	}
-	inside, _, err := insideRun(pid)
+	inside, _, err := r.conn.srv.kin.inside(r.conn.peer)
 	if err != nil {
 		r.conn.log.Warn("cannot tell whether a client is an agent", "error", err)
 		return wire.Refuse(wire.ReasonRefused, "do it from a shell of your own",

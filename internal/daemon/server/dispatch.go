@@ -14,12 +14,13 @@ const maxLabel = 32
 func features() []string {
 	return []string{
 		wire.FeatureWatch, wire.FeatureKey, wire.FeatureReason, wire.FeatureWhy, wire.FeatureResultPage,
-		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail,
+		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail, wire.FeatureFinished,
 		wire.FeatureRestart, wire.FeatureTransport,
 		wire.FeatureQueue, wire.FeatureFollow, wire.FeatureHolds,
 		wire.FeatureTerminal,
 		wire.FeatureDigest, wire.FeatureApprovals,
-		wire.FeatureWorktree, wire.FeatureDiff, wire.FeatureForecast,
+		wire.FeatureWorktree, wire.FeatureClean, wire.FeatureDiff, wire.FeatureForecast, wire.FeatureReview,
+		wire.FeatureKeep, wire.FeatureSessions,
 	}
 }
 
@@ -40,12 +41,7 @@ func (c *conn) dispatch(msg wire.ClientMessage) error {
 	case wire.SessionStart:
 		return c.sessionStart(m)
 	case wire.SessionAttach:
-		return c.refuse(m.RequestID, &wire.Error{
-			Code: wire.CodeUnsupported, Reason: wire.ReasonUnavailable,
-			Message: "this release cannot attach to a session", Hint: "start one of your own",
-		})
-	case wire.TurnStart:
-		return c.turnStart(m)
+		return c.sessionAttach(m)
 	default:
 		return c.sessionRequest(msg)
 	}

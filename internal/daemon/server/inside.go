@@ -15,7 +15,7 @@ func (r agentsWish) permitted(cmd wire.Command) error {
 	if looks(cmd) || r.conn.peer.pid == 0 {
 		return nil
 	}
-	inside, run, err := insideRun(r.conn.peer.pid)
+	inside, run, err := r.conn.srv.kin.inside(r.conn.peer)
 	if err != nil {
 		r.conn.log.Warn("cannot tell whether a client is an agent", "error", err)
 		return wire.Refuse(wire.ReasonRefused, "do it from a shell of your own",
@@ -36,8 +36,8 @@ func (r agentsWish) permitted(cmd wire.Command) error {
 func looks(cmd wire.Command) bool {
 	switch cmd.(type) {
 	case wire.StatusCommand, wire.ReloadCommand, wire.DelegationsCommand, wire.WorkbenchCommand, wire.RunLogCommand, wire.JobResultCommand,
-		wire.JobsPage, wire.JobPrompt, wire.Why, wire.WorktreesCommand, wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalTest,
-		wire.ConfirmAsk, wire.ConfirmStatus:
+		wire.JobsPage, wire.JobPrompt, wire.JobReview, wire.Why, wire.WorktreesCommand, wire.ApprovalsPage, wire.ApprovalRules, wire.ApprovalTest,
+		wire.ConfirmAsk, wire.ConfirmStatus, wire.SessionsPage, wire.SessionHistoryCommand:
 		return true
 	}
 	return false
@@ -48,17 +48,25 @@ func (r agentsWish) owns(cmd wire.Command) (owned bool, what string) {
 	tree := hub.TreeOf(r.Hub, r.from)
 	switch c := cmd.(type) {
 	case wire.WorkbenchStart: // how deep is the hub's to say
-		return r.from != "" && !c.Check, "start this job"
+		return r.from != "" && !c.Check && c.Review == nil, "start this job"
 	case wire.WorkbenchSend:
 		return tree.HasConversation(c.Session, c.Conversation), "send a prompt to a conversation that is not its own"
 	case wire.ConversationPause:
 		return tree.HasConversation(c.Session, c.Conversation), "pause a conversation that is not its own"
 	case wire.ConversationResume:
 		return tree.HasConversation(c.Session, c.Conversation), "let a conversation go on that is not its own"
+	case wire.ReviewDecide:
+		return false, "decide about a review"
 	case wire.WorkbenchCancel:
 		return tree.HasJob(c.Session, c.Job), "cancel a job that is not its own"
 	case wire.WorkbenchDismiss:
 		return tree.HasJob(c.Session, c.Job), "dismiss a job that is not its own"
+	case wire.WorkbenchResume:
+		return tree.HasJob(c.Session, c.Job), "resume a job that is not its own"
+	case wire.WorkbenchRetry:
+		return tree.HasJob(c.Session, c.Job), "retry a job that is not its own"
+	case wire.WorkbenchFork:
+		return tree.HasJob(c.Session, c.Job), "fork a job that is not its own"
 	case wire.JobEdit:
 		return tree.HasJob(c.Session, c.Job), "edit a prompt that is not its own"
 	case wire.JobMove:

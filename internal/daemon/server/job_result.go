@@ -22,6 +22,9 @@ func (r archivist) jobResult(cmd wire.JobResultCommand) (answer, error) {
 	if r.Ground != nil && cmd.After == 0 {
 		page.Facts = r.Ground.Facts(r.ctx, job)
 	}
+	if job.Review != nil && cmd.After == 0 {
+		page.Outcome = job.Review.Outcome
+	}
 	st := r.light()
 	st.JobResult = &page
 	return answer{status: st}, nil

@@ -7,7 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
+	"scv/internal/run/proc"
 	"scv/internal/wire"
 )
 
@@ -17,15 +19,19 @@ const shimName = "agent-shim"
 // runMarker begins the entry in the environment of every process that a run starts.
 const runMarker = "SCV_RUN="
 
-// maxAncestry bounds the walk to the first process.
-const maxAncestry = 256
+// Bounds of the walk to the first process, and of what is remembered of such walks.
+const (
+	maxAncestry = 256
+	maxKnown    = 1024
+)
 
 var errProc = errors.New("unreadable process record")
 
 // A peer is the process at the other end of a connection, as the kernel told.
 type peer struct {
-	uid uint32
-	pid int
+	uid  uint32
+	pid  int
+	born birth // zero when the kernel cannot tell whether the number still names that process
 }
 
 // peerOf asks for the process behind conn. A connection without credentials, such as a pipe in a test, has none.
@@ -46,21 +52,53 @@ func peerOf(conn net.Conn) (peer, bool, error) {
 	return p, inner == nil, inner
 }
 
-// insideRun reports whether a process belongs to a run of an agent (security.md section 6): by the marker in its
+// A birth tells a process from another one that has its number at another time: by what the kernel never uses twice, or
+// by the time of its start.
+type birth struct{ inode, start uint64 }
+
+// A link is one process in a chain of parents.
+type link struct {
+	pid, ppid int
+	born      birth
+	name      string // empty when it was not looked at yet
+}
+
+// childOf reports whether a process that was looked at as the parent of another was that, and not a later one with the
+// number of a parent that ended meanwhile: a parent is older than its children, or else the child names it still.
+func (l link) childOf(parent link) (bool, error) {
+	if l.born.start != 0 && parent.born.start != 0 {
+		return parent.born.start <= l.born.start, nil
+	}
+	again, err := look(l.pid)
+	if err != nil {
+		return false, err
+	}
+	return again.born == l.born && again.ppid == parent.pid, nil
+}
+
+// A lineage tells which processes belong to runs. It remembers those above which there is no shim, so that a shell is
+// looked at once and not with each command from it: for as long as a process lives that stays so, since an orphan's new
+// parent is one that it descended from before. Any goroutine may use it.
+type lineage struct {
+	mu    sync.Mutex
+	clear map[int]birth // neither these nor what they descend from are shims
+}
+
+// inside reports whether a process belongs to a run of an agent (security.md section 6): by the marker in its
 // environment, or by a shim among its ancestors. What the daemon itself lives inside does not count, so that SCV can be
 // worked on with SCV. An error means that it cannot be told, and the caller refuses.
 //
-// The run's name comes from the outermost shim, which an agent can neither rename nor put another one above; from the
-// marker only when there is no shim. It is empty when neither is a run's.
-func insideRun(pid int) (inside bool, run wire.RunHandle, err error) {
-	theirs, err := traces(pid)
+// The run's name comes from the outermost shim, which an agent can neither rename nor put another one above. Whose marker a
+// process carries, it chose itself: without a shim it is inside, of no run, and owns nothing.
+func (l *lineage) inside(p peer) (inside bool, run wire.RunHandle, err error) {
+	theirs, err := l.traces(p)
 	if err != nil {
-		return false, "", fmt.Errorf("look at process %d: %w", pid, err)
+		return false, "", fmt.Errorf("look at process %d: %w", p.pid, err)
 	}
 	if len(theirs) == 0 {
 		return false, "", nil
 	}
-	ours, err := traces(os.Getpid())
+	ours, err := l.traces(peer{pid: os.Getpid()})
 	if err != nil {
 		return false, "", fmt.Errorf("look at the daemon's own process: %w", err)
 	}
@@ -78,28 +116,36 @@ type trace struct {
 	shim   int    // else the shim's process
 }
 
-// names is the run of a trace; empty when it is none.
+// names is the run of a shim; empty for a marker, and for what only looks like a shim.
 func (t trace) names() wire.RunHandle {
-	name := t.marker
-	if t.shim != 0 {
-		args, err := arguments(t.shim)
-		if err != nil || len(args) != 2 {
-			return ""
-		}
-		name = string(args[1])
+	if t.shim == 0 {
+		return ""
 	}
-	h, err := wire.ParseRunHandle(name)
+	args, err := arguments(t.shim)
+	if err != nil || len(args) != 2 {
+		return ""
+	}
+	h, err := wire.ParseRunHandle(string(args[1]))
 	if err != nil {
 		return ""
 	}
 	return h
 }
 
-// traces lists what shows that a process lives inside runs.
-func traces(pid int) ([]trace, error) {
-	env, err := environ(pid)
+// traces lists what shows that a process lives inside runs. A client itself is never a shim, so what counts of it is
+// its environment and what is above it.
+func (l *lineage) traces(p peer) ([]trace, error) {
+	env, err := environ(p.pid)
 	if err != nil {
 		return nil, err
+	}
+	// Whoever has the number now also had it when the environment was read, if it is the one that connected.
+	child, err := look(p.pid)
+	if err != nil {
+		return nil, err
+	}
+	if p.born != (birth{}) && child.born != p.born {
+		return nil, proc.ErrGone
 	}
 	var found []trace
 	for _, entry := range env {
@@ -107,18 +153,66 @@ func traces(pid int) ([]trace, error) {
 			found = append(found, trace{marker: name})
 		}
 	}
+	shims, err := l.above(child)
+	return append(found, shims...), err
+}
+
+// above walks from a process to the first one and lists the shims on the way.
+func (l *lineage) above(child link) (shims []trace, err error) {
+	var walked []link
 	for range maxAncestry {
-		name, ppid, err := parent(pid)
+		if child.ppid <= 1 {
+			l.remember(walked, shims)
+			return shims, nil
+		}
+		parent, err := look(child.ppid)
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(name, shimName) {
-			found = append(found, trace{shim: pid})
+		kin, err := child.childOf(parent)
+		if err != nil {
+			return nil, err
 		}
-		if ppid <= 1 {
-			return found, nil
+		if !kin { // its parent ended while it was looked at, and it has another one
+			if child, err = look(child.pid); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		pid = ppid
+		if l.isClear(parent) {
+			l.remember(walked, shims)
+			return shims, nil
+		}
+		if err := parent.identify(); err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(parent.name, shimName) {
+			shims = append(shims, trace{shim: parent.pid})
+		}
+		walked = append(walked, parent)
+		child = parent
 	}
 	return nil, errProc
+}
+
+func (l *lineage) isClear(p link) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	born, known := l.clear[p.pid]
+	return known && born == p.born
+}
+
+// remember keeps what a walk passed, unless it found a shim.
+func (l *lineage) remember(walked []link, shims []trace) {
+	if len(shims) > 0 || len(walked) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.clear == nil || len(l.clear) > maxKnown {
+		l.clear = map[int]birth{}
+	}
+	for _, p := range walked {
+		l.clear[p.pid] = p.born
+	}
 }

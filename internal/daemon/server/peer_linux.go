@@ -2,10 +2,14 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"scv/internal/run/proc"
 )
 
 // credentials asks the kernel who is at the other end of the connected socket fd. The answer is of the moment of the
@@ -15,7 +19,15 @@ func credentials(fd int) (peer, error) {
 	if err != nil {
 		return peer{}, err
 	}
-	return peer{uid: cred.Uid, pid: int(cred.Pid)}, nil
+	p := peer{uid: cred.Uid, pid: int(cred.Pid)}
+	if peerFD, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+		if l, err := held(peerFD); err == nil && l.pid == p.pid {
+			p.born = l.born
+		}
+		err = unix.Close(peerFD)
+		return p, err
+	}
+	return p, nil
 }
 
 // environ is the environment of a process of ours as it was at its start, in the form name=value.
@@ -36,21 +48,45 @@ func arguments(pid int) ([][]byte, error) {
 	return bytes.Split(bytes.TrimSuffix(data, []byte{0}), []byte{0}), nil
 }
 
-// parent is a process's name and the number of its parent. The name may hold any byte, so the line is read from its
-// last parenthesis on.
-func parent(pid int) (name string, ppid int, err error) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+// look finds a process's parent and what tells it from a later one of its number. The kernel is asked by a descriptor of
+// the process (6.13 and later), which reads no file; an older one by its process table.
+func look(pid int) (link, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		l, err := held(fd)
+		if err = errors.Join(err, unix.Close(fd)); err == nil {
+			return l, nil
+		}
+	}
+	p, err := proc.Lookup(pid)
+	return link{pid: p.PID, ppid: p.PPID, born: birth{start: p.Start}, name: p.Name}, err
+}
+
+// held is the process behind a descriptor. The kernels that tell its parent also never use an inode of these twice.
+func held(fd int) (link, error) {
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_PID}
+	if err := unix.IoctlPidfdInfo(fd, &info); err != nil {
+		return link{}, err
+	}
+	if info.Mask&unix.PIDFD_INFO_PID == 0 || info.Tgid == 0 {
+		return link{}, proc.ErrGone
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return link{}, err
+	}
+	return link{pid: int(info.Tgid), ppid: int(info.Ppid), born: birth{inode: st.Ino}}, nil
+}
+
+// identify looks the process's name up.
+func (l *link) identify() error {
+	if l.name != "" {
+		return nil
+	}
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(l.pid) + "/comm")
 	if err != nil {
-		return "", 0, err
+		return err
 	}
-	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
-	if open < 0 || end < open {
-		return "", 0, errProc
-	}
-	fields := bytes.Fields(data[end+1:])
-	if len(fields) < 2 {
-		return "", 0, errProc
-	}
-	ppid, err = strconv.Atoi(string(fields[1]))
-	return string(data[open+1 : end]), ppid, err
+	l.name = strings.TrimSuffix(string(data), "\n")
+	return nil
 }

@@ -17,28 +17,38 @@ func texts() map[string]string {
 	out := map[string]string{}
 	for why, names := range map[string]string{
 		"words of ours, a name that the owner configured, or a number": `DaemonStatus.Version DaemonStatus.Home DelegationInfo.Agent
-			ConfirmInfo.ID ConfirmInfo.Chat Session.Label Job.Agent Run.Agent Run.Transport Approval.Agent Approval.Digest Approval.Risk
+			ConfirmInfo.ID ConfirmInfo.Chat Session.Label RestorableSession.Label SessionRecord.Label
+			SessionRecord.Model SessionRecords.Next SessionMessage.Role Job.Agent Run.Agent Run.Transport Approval.Agent Approval.Digest Approval.Risk
 			Approval.By Approval.Rule ApprovalOption.Kind Snapshot.Epoch Snapshot.Storage RunEvent.Status RunEvent.Risk RunEvent.By
 			JobResult.Agent Evidence.Source JobHistory.Next ApprovalHistory.Next ApprovalRule.ID ApprovalRule.By ApprovalVerdict.Why
 			ApprovalVerdict.Rule HeldAgent.Agent HeldAgent.Text SetupScript.Digest PruneEntry.Kept PruneEntry.Note PeerInfo.Name
-			PeerInfo.Version Initialized.Features Initialized.Home WatchPage.Epoch WorkbenchDelta.Storage ErrorEvent.Hint`,
-		"masked by the fold or by intake before it is a row": `Session.Detail Job.Task Job.Detail JobModels.Reported Run.Detail
+			PeerInfo.Version Initialized.Features Initialized.Home WatchPage.Epoch WorkbenchDelta.Storage ErrorEvent.Hint
+			ReviewSummary.Reason ReviewSummary.Reviewer TriedReviewer.Agent Refusal.Agent OpenFinding.ID ReviewSummary.Journal
+			LandingSummary.CheckedBy ReviewStatus.Reviewers ReviewStatus.Journal ReviewFinding.ID ReviewFinding.Severity ReviewFinding.By
+			ReviewFact.Agent ReviewVerdict.Verdict PriorFinding.ID PriorFinding.Status LandingCheck.Status LandingReport.Status`,
+		"taken from a masked reply, and masked again once its JSON is read": `ReviewSummary.Summary OpenFinding.Title OpenFinding.Location
+			LandingSummary.Ref LandingSummary.Commits LandingSummary.Detail ReviewFinding.Title ReviewFinding.Detail ReviewFinding.Location
+			ReviewVerdict.Summary ReviewVerdict.Evidence PriorFinding.Note LandingCheck.Ref LandingCheck.Commits LandingCheck.Evidence
+			LandingCheck.Note LandingReport.Ref LandingReport.Commits LandingReport.Detail LandingReport.URL ApprovedRange.Base
+			ApprovedRange.Head Refusal.Reply ReviewFact.Reply ReviewFact.Text ReviewSummary.Fallback LandingSummary.Reason`,
+		"masked by the fold, by intake or by its session before it is a row": `RestorableSession.Interrupted SessionRecord.First
+			SessionRecord.Interrupted SessionMessage.Text SessionMessage.Images SessionCall.Name SessionResult.Name SessionResult.Text Session.Detail Job.Task Job.Detail JobModels.Reported Run.Detail
 			Approval.Name Approval.Cwd Approval.Summary Approval.Tool Approval.Command Approval.Paths Approval.Diff ApprovalOption.ID
 			ApprovalOption.Name Approval.Warnings Approval.Reason RunEvent.Text JobResult.Detail JobResult.Reply JobResult.Error
 			Evidence.Fact PromptText.Text DaemonStatus.WorkbenchNote TestRun.Command`,
-		"refused when the mask would change it": `Session.Workspace Job.Workspace Job.Cwd JobModels.Requested Run.Cwd DelegationInfo.Cwd
+		"refused when the mask would change it": `Session.Name SessionRecord.Name SessionRecord.Workspace
+			RestorableSession.Workspace Session.Workspace Job.Workspace Job.Cwd JobModels.Requested Run.Cwd DelegationInfo.Cwd
 			ApprovalRule.Tool ApprovalRule.Command ApprovalRule.Path ApprovalRule.Repo`,
 		"names and texts of the owner's own repository, as git has them": `Job.Base JobFacts.Head JobFacts.Problem ForecastBranch.Repo
 			ForecastBranch.Branch ForecastBranch.Base ForecastBranch.Onto ForecastBranch.Note ForecastConflict.Files WorktreeInfo.Now
-			WorktreeInfo.Base SetupScript.Path SetupScript.Text WorktreeRef.Path WorktreeRef.Branch WorktreeRef.Repo DiffPage.Base`,
-		"masked when it is sent, and sentences that never hold a value": `DiffPage.Text WorktreeInfo.Problem ErrorEvent.Message DaemonStatus.Problems`,
+			WorktreeInfo.Base SetupScript.Path SetupScript.Text WorktreeRef.Path WorktreeRef.Branch WorktreeRef.Repo DiffPage.Base
+			ReviewStatus.Head ReviewFact.Base ReviewFact.Head`,
+		"masked when it is sent, and sentences that never hold a value": `DiffPage.Text WorktreeInfo.Problem CleanEntry.Kept DerivedFolder.Path ErrorEvent.Message DaemonStatus.Problems`,
 		"not sent by this daemon": `ComponentHealth.ID ComponentHealth.Channel ComponentHealth.Account
 			ComponentHealth.BotID ComponentHealth.UserID ComponentHealth.Error MailCounts.Provider MailCounts.Actions MailAction.Account
 			MailAction.ID MailAction.Kind MailAction.State DaemonStatus.MailNote RestartInfo.ToVersion RestartInfo.WaitingFor
-			RestartInfo.Requester RestartInfo.Origin RestorableSession.Label RestorableSession.Workspace RestorableSession.Interrupted
-			ReviewSummary.Reason ReviewSummary.Reviewer ReviewSummary.Fallback TriedReviewer.Agent Refusal.Agent Refusal.Reply
-			ReviewSummary.Summary OpenFinding.ID OpenFinding.Title OpenFinding.Location ReviewSummary.Journal LandingSummary.Ref
-			LandingSummary.Commits LandingSummary.CheckedBy LandingSummary.Reason LandingSummary.Detail AttachOffer.Detail AttachPage.Agent AttachSpan.Text AttachPage.Exit AttachPage.Note`,
+			RestartInfo.Requester RestartInfo.Origin
+			AttachOffer.Detail AttachPage.Agent AttachSpan.Text AttachPage.Exit AttachPage.Note`,
 	} {
 		for name := range strings.FieldsSeq(names) {
 			out[name] = why

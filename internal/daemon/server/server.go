@@ -24,6 +24,7 @@ import (
 	"scv/internal/repo/work"
 	"scv/internal/run/runlog"
 	"scv/internal/safe/redact"
+	"scv/internal/session"
 	"scv/internal/workbench/hub"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Started time.Time
 	// Succession is how a client restarts the daemon; nil refuses it.
 	Succession Succession
+	// Stdio is set of a server for one client, on standard input: it has sessions, and nothing of a daemon.
+	Stdio bool
 }
 
 // A Workbench is what the server answers from once the daemon has recovered. Its fields are not changed afterwards.
@@ -54,15 +57,26 @@ type Workbench struct {
 	Mask    func() *redact.Masker
 	Notify  *runlog.Notifier
 	Screens Screens
-	Agents  []string                                      // names that a job may ask for, sorted
-	Mode    func(workspace, agent string) (string, error) // permission mode of a job that names none
-	// Fits refuses a job that its agent is known not to be able to serve over a transport or with a model; nil refuses none.
-	Fits     func(agent, transport, model string) error
+	// Reread looks whether the owner's settings were changed, and refuses a start with what is wrong with them; Agents, Mode
+	// and Fits are then by what it read. Nil: they never change.
+	Reread func() error
+	Agents func() []string                               // names that a job may ask for, sorted
+	Mode   func(workspace, agent string) (string, error) // permission mode of a job that names none
+	// Fits refuses a job that its agent is known not to be able to serve over a transport, or with a model or an effort; nil
+	// refuses none.
+	Fits     func(agent, transport, model, effort string) error
 	Problems func() []string
+	// Reviewers are who may review a builder's work when nobody is named, best first.
+	Reviewers func(builder string) []string
+	// Journal draws a name for the record of a review.
+	Journal func() string
 
 	Trees  *repo.Trees
 	Work   *work.Bench
 	Ground Ground // nil: no worktrees, and neither of the two above
+
+	Sessions *session.Host
+	Talks    Talks
 }
 
 // A Server serves one daemon's connections. All its methods may be called from any goroutine.
@@ -71,6 +85,7 @@ type Server struct {
 	ready  chan struct{} // closed by Ready
 	bench  atomic.Pointer[Workbench]
 	pages  pages
+	kin    lineage
 	conns  sync.WaitGroup
 	reaped atomic.Uint64 // runs ended by delegation_kill
 	cut    atomic.Uint64 // clients cut because they did not read
@@ -124,6 +139,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		s.conns.Go(func() { s.Handle(ctx, conn) })
 	}
+}
+
+// Speak serves one connection of a server with Options.Stdio until it ends or ctx does.
+func (s *Server) Speak(ctx context.Context, nc net.Conn) {
+	newConn(s, nc, peer{}).serve(ctx)
+	s.conns.Wait()
 }
 
 // Handle serves one connection until it ends or ctx does, and closes it. A peer of another user is closed without a

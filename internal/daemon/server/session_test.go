@@ -35,7 +35,7 @@ func TestSessionMinimum(t *testing.T) {
 	if q := expect("queue.snapshot", ""); q["request_id"] != nil || fmt.Sprint(q["entries"]) != "[]" || q["paused"] != false {
 		t.Errorf("queue: %v", q)
 	}
-	c.write(`{"type":"turn.start","request_id":"b","session_id":%q,"prompt":"hello"}`, id)
+	c.write(`{"type":"turn.start","request_id":"b","session_id":%q,"prompt":"@@fail:sign-in"}`, id)
 	turn := expect("turn.started", "b")["turn_id"]
 	if failed := expect("turn.failed", "b"); failed["turn_id"] != turn || failed["code"] != "provider_error" || failed["message"] == "" {
 		t.Errorf("failed: %v", failed)
@@ -80,7 +80,7 @@ func TestSessionRefusals(t *testing.T) {
 		{none, start(`,"system_prompt":"x"`), "invalid_request"},
 		{none, start(`,"no_tools":true,"system_prompt":"` + strings.Repeat("x", 16<<10+1) + `"`), "invalid_request"},
 		{none, start(`,"no_tools":true,"system_prompt":"\u0000"`), "invalid_request"},
-		{none, `{"type":"session.attach","request_id":"r","session_id":"s","cwd":"/"}`, "unsupported"},
+		{none, `{"type":"session.attach","request_id":"r","session_id":"s","cwd":"/"}`, "session_not_found"},
 		{none, `{"type":"turn.start","request_id":"r","session_id":"s","prompt":"p"}`, "session_not_found"},
 		{with, `{"type":"turn.start","request_id":"r","session_id":"other","prompt":"p"}`, "session_not_found"},
 		{with, `{"type":"turn.start","request_id":"r","session_id":"` + id + `","prompt":" "}`, "invalid_request"},

@@ -60,7 +60,18 @@ func (r *request) problems() []string {
 	return out
 }
 
-// status answers status, and reload, which has nothing of its own to read again: configuration is read at each start.
+// reread looks at the owner's settings again; the error says what keeps them from being used.
+func (r *request) reread() error {
+	if r.Reread == nil {
+		return nil
+	}
+	return r.Reread()
+}
+
+// status answers status, and reload. Both have the settings read again when they were changed, as each start does.
 func (r *request) status() (answer, error) {
+	if err := r.reread(); err != nil {
+		r.conn.srv.opt.Log.Debug("the settings cannot be read", "error", err) // it is among the problems
+	}
 	return answer{status: r.full()}, nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,22 @@ func (r follower) workbenchFork(cmd wire.WorkbenchFork) (answer, error) {
 	if next.Original != "" {
 		req.Prompt.Original = summary + next.Original
 	}
+	if req.Tree, err = r.tree(job, req, cmd.Share); err != nil {
+		return answer{}, err
+	}
 	return r.follow(req)
+}
+
+// tree plans the worktree of a fork; nil where the job had none of its own, or shares it.
+func (r follower) tree(job row.Job, req hub.FollowRequest, share bool) (*row.Tree, error) {
+	if job.Worktree == nil || share || r.Ground == nil {
+		return nil, nil
+	}
+	thread, err := r.Hub.Jobs().Thread(job.Session, *job.Conversation)
+	if err != nil || thread.Plan == "" {
+		return nil, err
+	}
+	return r.Ground.ForkTree(r.ctx, thread.Plan, job, cmp.Or(req.Agent, job.Agent), req.Task)
 }
 
 // summary tells what was asked and answered in a conversation up to a job, oldest first. When it is too much the oldest

@@ -123,5 +123,6 @@ func (r follower) original(job row.Job) (string, error) {
 
 // follow asks for the job and answers once it is on disk.
 func (r follower) follow(req hub.FollowRequest) (answer, error) {
+	req.From = r.from
 	return intake(r).accepted(r.Hub.Jobs().Follow(req))
 }

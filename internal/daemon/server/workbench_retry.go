@@ -11,6 +11,10 @@ func (r follower) workbenchRetry(cmd wire.WorkbenchRetry) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if job.Reviewed { // an ordinary job would drop its review without a word
+		return answer{}, wire.Refuse(wire.ReasonRefused, "start it anew: scv jobs start --review PROMPT   or give it more rounds: scv jobs review extend "+string(cmd.Job),
+			"%s was reviewed, and a retry would not be", cmd.Job)
+	}
 	prompt, err := r.original(job)
 	if err != nil {
 		return answer{}, err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"scv/internal/wire"
@@ -14,7 +15,7 @@ func (r intake) workbenchSend(cmd wire.WorkbenchSend) (answer, error) {
 	if err := conversationName(cmd.Session, cmd.Conversation); err != nil {
 		return answer{}, err
 	}
-	req := hub.SendRequest{Key: cmd.Key, Principal: r.principal(), Session: cmd.Session, Conversation: cmd.Conversation, Mode: cmd.Mode}
+	req := hub.SendRequest{Key: cmd.Key, Principal: r.principal(), Session: cmd.Session, Conversation: cmd.Conversation, Mode: cmd.Mode, From: r.from}
 	var err error
 	if req.Prompt, req.Task, err = r.prompt(cmd.Prompt); err != nil {
 		return answer{}, err
@@ -54,6 +55,8 @@ func (r intake) steered(on hub.Accepted) (hub.Accepted, error) {
 	if err == nil || bounded.Err() == nil || r.ctx.Err() != nil {
 		return out, err
 	}
-	return out, wire.Refuse(wire.ReasonBusy, "do not send it again; see what becomes of it: scv jobs",
-		"The agent has not said for %s whether its turn takes the prompt. It is kept: it goes into this turn, or waits behind it.", patience)
+	job, into := on.Job.Job.Job, on.Job.Steer.Into
+	return out, wire.Refuse(wire.ReasonBusy, fmt.Sprintf("do not send it again; the log tells when the turn takes it: scv jobs log -f %s", into),
+		"The agent has not said for %s whether the running turn of %s takes the prompt. It is kept as %s: it goes into this turn, or waits behind it.",
+		patience, into, job)
 }

@@ -30,7 +30,10 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if req.Principal.Who == "model" {
 		req.Origin = wire.OriginModel
 	}
-	var err error
+	err := r.reread()
+	if err != nil {
+		return answer{}, err
+	}
 	if req.Workspace, req.Cwd, err = places(cmd.Workspace, cmd.Cwd); err != nil {
 		return answer{}, err
 	}
@@ -46,7 +49,7 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if req.Mode, err = r.mode(cmd.Mode, req.Workspace, cmd.Agent); err != nil {
 		return answer{}, err
 	}
-	if req.Transport, err = r.fits(cmd, req.Model); err != nil {
+	if req.Transport, err = r.fits(cmd, req.Model, req.Effort); err != nil {
 		return answer{}, err
 	}
 	if req.Prompt, req.Task, err = r.prompt(cmd.Prompt); err != nil {
@@ -55,6 +58,12 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 	if err = r.unmasked(cmd, req); err != nil {
 		return answer{}, err
 	}
+	if cmd.Review != nil {
+		cmd.Worktree = true
+		if req.Review, err = r.review(cmd); err != nil {
+			return answer{}, err
+		}
+	}
 	if req.Tree, err = r.tree(cmd, req); err != nil {
 		return answer{}, err
 	}
@@ -62,7 +71,7 @@ func (r intake) workbenchStart(cmd wire.WorkbenchStart) (answer, error) {
 }
 
 // fits returns the transport that the job asks for, and refuses what its agent is known not to offer.
-func (r intake) fits(cmd wire.WorkbenchStart, model string) (string, error) {
+func (r intake) fits(cmd wire.WorkbenchStart, model, effort string) (string, error) {
 	transport := ""
 	if cmd.Transport != nil {
 		transport = *cmd.Transport
@@ -75,7 +84,7 @@ func (r intake) fits(cmd wire.WorkbenchStart, model string) (string, error) {
 	if r.Fits == nil {
 		return transport, nil
 	}
-	return transport, r.Fits(cmd.Agent, transport, model)
+	return transport, r.Fits(cmd.Agent, transport, model, effort)
 }
 
 // tree plans the worktree that a job asks for; nil for none. Nothing is made before the job is on disk.
@@ -114,10 +123,11 @@ func (r intake) mode(named *wire.PermissionMode, workspace, agent string) (strin
 }
 
 func (r intake) knownAgent(name string) error {
-	if slices.Contains(r.Agents, name) {
+	agents := r.Agents()
+	if slices.Contains(agents, name) {
 		return nil
 	}
-	known := "known are " + strings.Join(r.Agents, ", ")
+	known := "known are " + strings.Join(agents, ", ")
 	if !wire.ValidAgentName(name) {
 		return wire.Refuse(wire.ReasonNotFound, known, "%.40q is not an agent's name", name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"scv/internal/repo"
 	"scv/internal/repo/work"
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -16,6 +17,8 @@ import (
 type Ground interface {
 	// Plan decides about the worktree of a job and makes nothing. Refusals are *wire.Error.
 	Plan(ctx context.Context, w repo.Wish) (*row.Tree, error)
+	// ForkTree plans a worktree that begins with all that the one of a job has, whose plan is given.
+	ForkTree(ctx context.Context, plan string, j row.Job, agent, task string) (*row.Tree, error)
 	// Forecast tells which works would conflict.
 	Forecast(ctx context.Context) (wire.Forecast, error)
 	// Facts waits for what is known of a job that has ended, for a moment.
@@ -43,6 +46,8 @@ func (r groundkeeper) do(cmd wire.Command) (answer, error) {
 		return r.worktreeRemove(cmd)
 	case wire.WorktreePrune:
 		return r.worktreePrune(cmd)
+	case wire.WorktreeClean:
+		return r.worktreeClean(cmd)
 	case wire.WorktreeTrust:
 		return r.worktreeTrust(cmd)
 	case wire.JobDiff:
@@ -148,6 +153,30 @@ func (r groundkeeper) worktreePrune(cmd wire.WorktreePrune) (answer, error) {
 	return answer{status: st}, nil
 }
 
+// worktreeClean names the derived folders of worktrees, and removes them when it is told to.
+func (r groundkeeper) worktreeClean(cmd wire.WorktreeClean) (answer, error) {
+	if cmd.Apply {
+		if err := r.ownerOnly("remove files of worktrees"); err != nil {
+			return answer{}, err
+		}
+	}
+	list, err := repo.Cleaner{Trees: r.Trees}.Clean(r.ctx, cmd.Path, cmd.Apply, r.busy)
+	if err != nil {
+		return answer{}, err
+	}
+	all := wire.List[wire.CleanEntry]{}
+	for _, c := range list {
+		e := wire.CleanEntry{WorktreeRef: c.Ref, Kept: text(r.Mask().Text(c.Kept))}
+		for _, f := range c.Folders {
+			e.Folders = append(e.Folders, wire.DerivedFolder{Path: r.Mask().Text(f.Path), Bytes: uint64(f.Bytes)})
+		}
+		all = append(all, e)
+	}
+	st := r.light()
+	st.Clean = &all
+	return answer{status: st}, nil
+}
+
 // worktreeTrust tells a set-up script, or takes its owner's word that what was shown may run.
 func (r groundkeeper) worktreeTrust(cmd wire.WorktreeTrust) (answer, error) {
 	dir, err := directory("workspace", cmd.Workspace)
@@ -210,17 +239,13 @@ func (r groundkeeper) rested(session wire.SessionID, id wire.JobID, what string)
 
 // jobDiff tells what a job has changed, masked, in pages of one connection.
 func (r groundkeeper) jobDiff(cmd wire.JobDiff) (answer, error) {
-	key := fmt.Sprintf("%s/%s %s", cmd.Session, cmd.Job, cmd.How)
+	key := fmt.Sprintf("%s/%s %s %t %d", cmd.Session, cmd.Job, cmd.How, cmd.Reviewed, cmd.Round)
 	if held := r.conn.diff; cmd.After == 0 || held == nil || held.key != key {
-		job, s, err := r.spot(cmd.Session, cmd.Job)
+		base, diff, err := r.difference(cmd)
 		if err != nil {
 			return answer{}, err
 		}
-		diff, err := r.Work.Diff(r.ctx, s, cmd.How)
-		if err != nil {
-			return answer{}, err
-		}
-		r.conn.diff = &heldDiff{key: key, base: *job.Base, text: strings.ToValidUTF8(r.Mask().Text(diff), "\uFFFD")}
+		r.conn.diff = &heldDiff{key: key, base: base, text: strings.ToValidUTF8(r.Mask().Text(diff), "\uFFFD")}
 	}
 	held := r.conn.diff
 	size := uint64(len(held.text))
@@ -236,6 +261,19 @@ func (r groundkeeper) jobDiff(cmd wire.JobDiff) (answer, error) {
 	st := r.light()
 	st.Diff = &page
 	return answer{status: st}, nil
+}
+
+// difference is what a job has changed, or what its reviewers were shown, with the commit that it is measured against.
+func (r groundkeeper) difference(cmd wire.JobDiff) (base, text string, err error) {
+	if cmd.Reviewed {
+		return judge(r).recorded(cmd)
+	}
+	job, s, err := r.spot(cmd.Session, cmd.Job)
+	if err != nil {
+		return "", "", err
+	}
+	text, err = r.Work.Diff(r.ctx, s, cmd.How)
+	return *job.Base, text, err
 }
 
 // diffPage bounds the text of one page of a difference, in bytes.
@@ -256,7 +294,7 @@ func (r groundkeeper) jobCommit(cmd wire.JobCommit) (answer, error) {
 	}
 	note := "Everything is committed already."
 	if files > 0 {
-		note = fmt.Sprintf("Committed %d files on %s as %.12s.", files, s.Tree.Branch, commit)
+		note = fmt.Sprintf("Committed %s on %s as %.12s.", plain.Count(files, "file"), s.Tree.Branch, commit)
 	}
 	return r.noted(note), nil
 }

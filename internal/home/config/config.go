@@ -1,7 +1,7 @@
 // Package config reads the owner's settings: config.toml of the home, the project's own file, which may only tighten,
 // and the file that SCV_CONFIG names. It keeps upstream's key names, reports every problem at once with file, line and
 // fix, never shows a secret, and changes the file line by line so that comments stay. Anyone may call it; a Config is
-// immutable once loaded, and nothing here is watched: the daemon reads at each start.
+// immutable once loaded, and nothing here is watched: the daemon asks Current at each start of a job.
 package config
 
 import (
@@ -39,6 +39,7 @@ type Config struct {
 	Files    []File
 
 	layers []layer // lowest first, without a project's
+	seen   []stamp // the owner's files when they were read
 	values map[string]value
 }
 
@@ -82,6 +83,8 @@ type Retention struct {
 type Worktrees struct {
 	FloorMB int // MiB that must stay free on the home's disk, else no worktree is made; 0 turns the check off
 	MaxMB   int // MiB that all of them may take together; 0: no bound
+	// Caches are variables that name, in every worktree, one folder that all share: the owner's own, or one of the home.
+	Caches []string
 }
 
 // Policy is what an agent may do unasked.
@@ -151,11 +154,11 @@ func Problems(err error) []*Problem {
 
 // Load reads the settings of a home. All problems come back joined, each a *Problem; environ is as os.Environ gives it.
 func Load(h *home.Home, environ []string, o Overrides) (*Config, error) {
-	c := &Config{}
+	extra := cmp.Or(o.File, lookup(environ, "SCV_CONFIG"))
+	c := &Config{seen: stamps(h.ConfigPath(), extra)}
 	var faults []*Problem
 	user := readLayer(h.ConfigPath(), "config.toml", false)
 	faults = append(faults, c.add(user)...)
-	extra := cmp.Or(o.File, lookup(environ, "SCV_CONFIG"))
 	if extra != "" && !sameFile(extra, h.ConfigPath()) {
 		faults = append(faults, c.add(readLayer(extra, "SCV_CONFIG", true))...)
 	}

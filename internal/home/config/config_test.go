@@ -168,10 +168,10 @@ surprise = true
 token = "x"
 [history]
 keep = 3
-[tui]
-max_transcript_items = 5
-[tui.keys]
-quit = "q"
+[agent]
+max_conversations = 5
+[notify]
+owner = ["chat:me"]
 [web]
 newer = true
 `))
@@ -179,11 +179,11 @@ newer = true
 	for _, p := range c.Warnings {
 		got = append(got, p.Key)
 	}
-	want := []string{"channels", "history", "surprise", "tui.keys", "tui.max_transcript_items", "web.newer"}
+	want := []string{"agent.max_conversations", "channels", "history", "notify.owner", "surprise", "web.newer"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s, ok := c.Setting("tui.max_transcript_items"); !ok || !s.Inert || s.Value != "5" {
+	if s, ok := c.Setting("agent.max_conversations"); !ok || !s.Inert || s.Value != "5" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -211,26 +211,6 @@ func TestT51_KeyInAFileThatOthersMayReadIsRefused(t *testing.T) {
 	write(t, h.ConfigPath(), "[policy]\nmode = \"auto\"\n", 0o620)
 	if _, err := config.Load(h, nil, config.Overrides{}); len(lines(err)) != 1 {
 		t.Errorf("a file that the group may change: %v", err)
-	}
-}
-
-func TestFilesThatAreNotFiles(t *testing.T) {
-	h := newHome(t, "")
-	if err := os.Mkdir(h.ConfigPath(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := config.Load(h, nil, config.Overrides{}); !strings.Contains(strings.Join(lines(err), ""), "not a plain file") {
-		t.Errorf("a directory: %v", err)
-	}
-	os.Remove(h.ConfigPath())
-	os.Symlink(filepath.Join(h.Path(), "nowhere"), h.ConfigPath())
-	if _, err := config.Load(h, nil, config.Overrides{}); !strings.Contains(strings.Join(lines(err), ""), "does not exist") {
-		t.Errorf("a dangling link: %v", err)
-	}
-	os.Remove(h.ConfigPath())
-	write(t, h.ConfigPath(), strings.Repeat("#", config.MaxFileBytes+1), 0o600)
-	if _, err := config.Load(h, nil, config.Overrides{}); !strings.Contains(strings.Join(lines(err), ""), "larger than 1 MiB") {
-		t.Errorf("a large file: %v", err)
 	}
 }
 

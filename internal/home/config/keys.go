@@ -12,7 +12,7 @@ import (
 // used is accepted, and said to do nothing here.
 var fields = sync.OnceValue(func() []field {
 	return slices.Concat(ours(), agentFields("agents.*."), providerFields("provider."), providerFields("providers.*."),
-		loopFields(), limitFields(), screenFields())
+		mcpFields(), loopFields(), limitFields(), screenFields())
 })
 
 // open reports whether a whole table is upstream's own and is kept unread.
@@ -22,11 +22,13 @@ func open(table string) bool {
 
 // strict reports whether an unknown key under a top-level table is an error rather than a warning.
 func strict(table string) bool {
-	return table == "policy" || table == "agents" || table == "limits" || table == "retention" || table == "worktrees"
+	return table == "policy" || table == "agents" || table == "limits" || table == "retention" || table == "worktrees" || table == "mcp"
 }
 
 // Served lists the agents that this version can run without any settings.
-func Served() []string { return []string{"claude", "codex", "demo", "demo-live", "gemini", "opencode"} }
+func Served() []string {
+	return []string{"claude", "codex", "demo", "demo-live", "gemini", "opencode", "scv"}
+}
 
 // agentNames are the agents that a file may speak of: upstream's and ours.
 func agentNames() []string {
@@ -47,6 +49,7 @@ func ours() []field {
 		used(number("retention.days", 30, 0, 36500)),
 		used(number("worktrees.floor_mb", 1024, 0, 1<<30)),
 		used(number("worktrees.max_mb", 0, 0, 1<<30)),
+		{name: "worktrees.caches", kind: kindList, project: projectNever, used: true, check: checkCaches},
 	}
 }
 
@@ -84,22 +87,34 @@ func agentFields(at string) []field {
 }
 
 func providerFields(at string) []field {
-	text := func(name, deflt string) field {
-		return field{name: at + name, kind: kindText, deflt: deflt, project: projectNever}
+	text := func(name, deflt string, words ...string) field {
+		return field{name: at + name, kind: kindText, deflt: deflt, project: projectNever, used: true, words: words}
 	}
 	secret := func(f field) field { f.secret = true; return f }
+	effort := text("reasoning_effort", "")
+	effort.check = checkEffort
 	out := []field{
-		text("kind", "openai-compatible"), text("wire_api", "responses"), text("model", "gpt-4.1-mini"),
-		text("base_url", "https://api.openai.com/v1"), secret(text("api_key", "")), text("api_key_env", "OPENAI_API_KEY"),
-		never(number(at+"timeout_seconds", 600, 1, 0)),
-		{name: at + "headers", kind: kindMap, project: projectNever, secret: true},
-		{name: at + "image_input", kind: kindSwitch, deflt: "true", project: projectNever},
-		text("reasoning_effort", ""),
+		text("kind", KindCompatible, KindCompatible, KindOpenAI, KindAnthropic, KindGoogle), text("wire_api", "responses", "responses", "chat"),
+		text("model", "gpt-4.1-mini"), text("base_url", "https://api.openai.com/v1"),
+		secret(text("api_key", "")), text("api_key_env", "OPENAI_API_KEY"), text("api_key_file", ""),
+		{name: at + "api_key_command", kind: kindList, project: projectNever, used: true, check: checkArgs},
+		used(number(at+"timeout_seconds", 600, 1, 0)),
+		{name: at + "headers", kind: kindMap, project: projectNever, secret: true, used: true},
+		{name: at + "image_input", kind: kindSwitch, deflt: "true", project: projectNever, used: true},
+		effort,
 	}
 	if at == "provider." {
 		out = append(out, text("active", ""))
 	}
 	return out
+}
+
+// serve marks the keys that this release uses.
+func serve(all []field, names ...string) []field {
+	for i := range all {
+		all[i].used = all[i].used || slices.Contains(names, all[i].name)
+	}
+	return all
 }
 
 // loopFields belong to the model loop, its tools and its skills.
@@ -114,7 +129,7 @@ func loopFields() []field {
 	nesting.used = true
 	hidden := text("web.brave_api_key", "", projectNever)
 	hidden.secret = true
-	return []field{
+	return serve([]field{
 		text("provider_active", "", projectNever),
 		number("agent.max_steps", 128, 1, 0), text("agent.system_prompt", "", projectNever),
 		nesting, number("agent.max_conversations", 8, 1, 0),
@@ -128,6 +143,7 @@ func loopFields() []field {
 		number("tools.max_timeout_seconds", 14400, 1, 86400), number("tools.output_limit_bytes", 65536, 1, 0),
 		number("tools.max_read_bytes", 262144, 1, 0), number("tools.max_write_bytes", 1048576, 1, 0),
 		text("skills.user_dir", "~/.scv/skills", projectNever), text("skills.project_dir", ".scv/skills", projectFree),
+		{name: "skills.trusted", kind: kindList, project: projectNever},
 		off("skills.scan_projects", "true"), number("skills.max_skills", 128, 1, 0), number("skills.max_skill_bytes", 262144, 1, 0),
 		off("web.enabled", "true"),
 		{name: "web.allow_private_addresses", kind: kindSwitch, deflt: "false", project: projectNever},
@@ -137,13 +153,17 @@ func loopFields() []field {
 		text("web.search", "off", projectNever, "off", "provider", "searxng", "brave"),
 		text("web.searxng_url", "", projectNever), text("web.brave_url", "", projectNever),
 		text("web.brave_api_key_env", "", projectNever), hidden,
-	}
+	}, "provider_active", "agent.max_steps", "agent.system_prompt", "agent.max_background", "agent.prefer",
+		"tools.command_timeout_seconds", "tools.agent_timeout_seconds", "tools.max_timeout_seconds", "tools.output_limit_bytes",
+		"tools.max_read_bytes", "tools.max_write_bytes", "skills.user_dir", "skills.project_dir", "skills.trusted", "skills.scan_projects",
+		"skills.max_skills", "skills.max_skill_bytes", "web.enabled", "web.allow_private_addresses", "web.fetch_max_bytes",
+		"web.fetch_timeout_seconds", "web.max_redirects", "web.auto_approve_domains")
 }
 
 // limitFields bound sessions, frames and answers of the model's provider.
 func limitFields() []field {
 	raise := func(f field) field { f.project = projectRaise; return f }
-	return []field{
+	all := []field{
 		number("session.max_history_bytes", 16777216, 1, 0), number("session.max_messages", 10000, 1, 0),
 		number("context.max_tokens", 128000, 1, 0), number("context.bytes_per_token", 3, 1, 0),
 		number("context.summary_max_chars", 6000, 1, 0), raise(number("context.reserve_output_tokens", 8192, 0, 0)),
@@ -153,15 +173,19 @@ func limitFields() []field {
 		number("provider_limits.max_sse_event_bytes", 1048576, 1, 0), number("provider_limits.max_tool_arguments_bytes", 262144, 1, 0),
 		number("provider_limits.max_tool_calls", 32, 1, 0), number("provider_limits.max_retries", 2, 0, 10),
 	}
+	for i := range all {
+		all[i].used = true
+	}
+	return all
 }
 
 func screenFields() []field {
-	return []field{
+	return serve([]field{
 		number("tui.max_transcript_bytes", 8388608, 1, 0), number("tui.max_transcript_items", 10000, 1, 0),
 		number("tui.max_prompt_history_bytes", 1048576, 1, 0), number("tui.max_prompt_history_items", 200, 1, 0),
 		{name: "tui.keys", kind: kindMap, project: projectNever},
 		{name: "notify.owner", kind: kindList, project: projectNever},
-	}
+	}, "tui.max_transcript_bytes", "tui.max_transcript_items", "tui.max_prompt_history_bytes", "tui.max_prompt_history_items", "tui.keys")
 }
 
 func number(name string, deflt, low, high int64) field {
@@ -258,6 +282,20 @@ func checkNames(v any) (string, string) {
 		stem := strings.TrimSuffix(name, "*")
 		if stem == "" || strings.ContainsFunc(stem, func(r rune) bool { return !alnum(r) && r != '_' }) {
 			return "holds something that is no variable's name", "Use names such as SSH_AUTH_SOCK, or a prefix such as CARGO_*"
+		}
+	}
+	return "", ""
+}
+
+// checkCaches takes names of variables that can name a folder, and none by which other programs would be found or trusted.
+func checkCaches(v any) (string, string) {
+	for _, name := range v.([]string) {
+		word := name != "" && !strings.ContainsFunc(name, func(r rune) bool { return !alnum(r) && r != '_' })
+		upper := strings.ToUpper(name)
+		taken := slices.ContainsFunc([]string{"SCV_", "GIT_", "LD_", "DYLD_"}, func(lead string) bool { return strings.HasPrefix(upper, lead) })
+		hidden := slices.ContainsFunc([]string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"}, func(end string) bool { return strings.HasSuffix(upper, end) })
+		if !word || taken || hidden || !strings.Contains(upper, "CACHE") && !strings.Contains(upper, "TARGET") && !strings.Contains(upper, "STORE") && !strings.HasSuffix(upper, "_DIR") {
+			return "holds something that is no variable of a cache folder", "Use names such as CARGO_TARGET_DIR, CCACHE_DIR or npm_config_cache"
 		}
 	}
 	return "", ""

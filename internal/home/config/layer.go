@@ -65,12 +65,20 @@ func readLayer(path, name string, must bool) layer {
 func readProject(dir string) layer {
 	l := layer{file: File{Path: filepath.Join(dir, ".scv", "config.toml"), Layer: "project .scv/config.toml"}, values: map[string]value{}}
 	root, err := os.OpenRoot(dir)
+	if starved(err) { // its rules may be stricter, so nothing is done without them
+		l.fault(0, "", noDescriptor, manyFiles)
+		return l
+	}
 	if err != nil {
 		return l
 	}
 	defer root.Close()
 	f, err := root.OpenFile(".scv/config.toml", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return l
+	}
+	if starved(err) {
+		l.fault(0, "", noDescriptor, manyFiles)
 		return l
 	}
 	if err != nil {
@@ -85,6 +93,16 @@ func readProject(dir string) layer {
 	}
 	l.load(f)
 	return l
+}
+
+const (
+	noDescriptor = "it cannot be read: there is no file descriptor left"
+	manyFiles    = "Wait until less goes on, or allow more open files (ulimit -n) and restart"
+)
+
+// starved reports whether a file could not be opened for want of descriptors, which says nothing about the file.
+func starved(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // flagLayer is what the command line sets.
@@ -112,6 +130,9 @@ func (l *layer) warn(line int, key, message, fix string) {
 func (l *layer) unreadable(err error) {
 	why := "it cannot be read"
 	switch {
+	case starved(err):
+		l.fault(0, "", noDescriptor, manyFiles)
+		return
 	case errors.Is(err, fs.ErrPermission):
 		why = "it cannot be read: permission denied"
 	case errors.Is(err, fs.ErrNotExist):
@@ -170,6 +191,7 @@ func (l *layer) load(f io.Reader) {
 	w := walk{layer: l, places: &places}
 	w.table("", tree)
 	l.ownOnly()
+	l.mcpServers()
 	slices.SortStableFunc(l.faults, func(a, b *Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 

@@ -30,7 +30,7 @@ func (c *Config) merge(project *layer) {
 	}
 	c.Approvals.Wait = c.duration("approvals.wait")
 	c.Retention.Days = c.number("retention.days")
-	c.Worktrees = Worktrees{FloorMB: c.number("worktrees.floor_mb"), MaxMB: c.number("worktrees.max_mb")}
+	c.Worktrees = Worktrees{FloorMB: c.number("worktrees.floor_mb"), MaxMB: c.number("worktrees.max_mb"), Caches: c.list("worktrees.caches")}
 	c.Policy.Mode = c.text("policy.mode")
 	c.CheckModels = c.on("policy.check_models")
 	c.Agents = map[string]AgentConfig{}

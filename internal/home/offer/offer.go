@@ -76,22 +76,34 @@ func remove(root *os.Root, name string) error {
 	return nil
 }
 
-// Fits refuses a model that the agent does not offer. A short form, such as the end of a name behind a slash, is left to
-// the agent to judge, and so is everything while its list is not known or not the whole one.
-func (o Offer) Fits(agent, model string) error {
-	if len(o.Models) == 0 || !o.Whole {
+// Fits refuses a model or an effort that the agent does not offer; an empty one is the agent's own. A short form of a
+// model, such as the end of a name behind a slash, is left to the agent to judge, and so is everything whose list is not
+// known or not the whole one.
+func (o Offer) Fits(agent, model, effort string) error {
+	if model != "" && o.Whole && !slices.ContainsFunc(o.Models, named(model)) {
+		if ids := wire.ChoiceIDs(o.Models); len(ids) > 0 {
+			return refuse(agent, "the model "+model, ids)
+		}
+	}
+	list := o.EffortsOf(model)
+	if effort == "" || len(list) == 0 || slices.Contains(list, effort) {
 		return nil
 	}
-	var ids []string
-	for _, m := range o.Models {
-		if m.ID == model || strings.Contains(strings.ToLower(m.ID), strings.ToLower(model)) {
-			return nil
-		}
-		ids = append(ids, m.ID)
+	what := "the effort " + effort
+	if model != "" {
+		what += " with the model " + model
 	}
-	if len(ids) > 8 {
-		ids = slices.Concat(ids[:8], []string{"..."})
+	return refuse(agent, what, list)
+}
+
+func named(model string) func(wire.AgentChoice) bool {
+	return func(m wire.AgentChoice) bool { return strings.Contains(strings.ToLower(m.ID), strings.ToLower(model)) }
+}
+
+func refuse(agent, what string, known []string) error {
+	if len(known) > 8 {
+		known = slices.Concat(known[:8], []string{"..."})
 	}
 	return wire.Refuse(wire.ReasonInvalid, "choose one of them, or switch the check off: scv config set policy.check_models false",
-		"%s does not offer the model %s; when it was last asked it offered %s", agent, model, strings.Join(ids, ", "))
+		"%s does not offer %s; when it was last asked it offered %s", agent, what, strings.Join(known, ", "))
 }

@@ -296,7 +296,12 @@ func (b *Bench) snapshot(ctx context.Context, s Spot) (string, error) {
 	if err != nil {
 		return "", repo.Refused("what is not committed cannot be read", err)
 	}
-	return b.write(ctx, s.At, strings.TrimSpace(string(out)), nil, "snapshot", "HEAD")
+	return b.write(ctx, s.At, strings.TrimSpace(string(out)), ourselves(), "snapshot", "HEAD")
+}
+
+// ourselves is who makes a commit that is nobody's work, so that it needs no identity of the owner's.
+func ourselves() []string {
+	return []string{"GIT_AUTHOR_NAME=SCV", "GIT_AUTHOR_EMAIL=scv@localhost", "GIT_COMMITTER_NAME=SCV", "GIT_COMMITTER_EMAIL=scv@localhost"}
 }
 
 func said(err error) string {

@@ -11,14 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/home"
 	"scv/internal/repo"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 // lab is a home, a repository with one commit, and worktrees of it.
 type lab struct {

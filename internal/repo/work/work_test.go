@@ -89,7 +89,7 @@ func TestT20_NothingOfTheRepositoryRuns(t *testing.T) {
 	}
 }
 
-func TestFactsSayWhatGitSees(t *testing.T) { // P29
+func TestP29_FactsSayWhatGitSees(t *testing.T) {
 	l := newLab(t)
 	ref, s := l.tree("facts")
 	ctx := t.Context()

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"scv/internal/testkit/census"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 // held opens and locks spec.json as a shim has it.
 func held(t *testing.T, dir string) *os.File {
@@ -77,8 +77,15 @@ func TestProbe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ExitName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := Probe(dir); err == nil {
-		t.Errorf("what cannot be read is known: %+v", l)
+	if l := expect(LifeBroken); l.Exit != nil || l.Damage != ExitName { // the spool tells the rest
+		t.Errorf("%+v", l)
+	}
+	if err := WriteRecord(dir, ExitName, Exit{Version: 9}, true); err != nil {
+		t.Fatal(err)
+	}
+	newer, ok := errors.AsType[*NewerError](func() error { _, err := Probe(dir); return err }())
+	if !ok || newer.Found != 9 || newer.Known != Protocol {
+		t.Errorf("a record of a later version is known: %v", newer)
 	}
 }
 

@@ -35,6 +35,8 @@ var (
 	ErrLinkClosed = errors.New("the connection to the shim is closed")
 	// ErrUnknownRequest says that the shim is of an older version and does not know the request.
 	ErrUnknownRequest = errors.New("the shim does not know this request")
+	// ErrNonsense says that the shim answered what no shim says. Whether it lives is told by Probe all the same.
+	ErrNonsense = errors.New("an answer of the shim makes no sense")
 	// ErrWrongShim says that who answers is not the shim of this run.
 	ErrWrongShim = errors.New("another shim answers at this socket")
 )
@@ -48,6 +50,7 @@ type Link struct {
 	nudges  chan struct{}
 	closed  chan struct{}
 	reading sync.WaitGroup
+	odd     error // what ended it, when that makes no sense; read after closed
 }
 
 // Dial connects to the control socket of a shim and checks that the process there is the same user's.
@@ -90,11 +93,15 @@ func (l *Link) read() {
 	lines := bufio.NewReaderSize(l.conn, 4096)
 	for {
 		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			l.odd = fmt.Errorf("%w: a line of more than %d bytes", ErrNonsense, lines.Size())
+		}
 		if err != nil {
 			return
 		}
 		var reply Reply
-		if json.Unmarshal(line, &reply) != nil {
+		if err := json.Unmarshal(line, &reply); err != nil {
+			l.odd = fmt.Errorf("%w: %w", ErrNonsense, err)
 			return
 		}
 		if reply.Type == TypeNudge {
@@ -107,7 +114,8 @@ func (l *Link) read() {
 		select {
 		case l.replies <- reply:
 		default:
-			return // an answer that nobody asked for
+			l.odd = fmt.Errorf("%w: it was not asked", ErrNonsense)
+			return
 		}
 	}
 }
@@ -129,13 +137,21 @@ func (l *Link) Close() error {
 	return err
 }
 
-// Hello makes the shim say who it is and start its nudges. A shim of another run is ErrWrongShim.
+// Hello makes the shim say who it is and start its nudges. A shim of another run is ErrWrongShim; one of a version that
+// this program does not speak is a *NewerError or an error that names both numbers, and nothing else may be asked of it.
 func (l *Link) Hello(ctx context.Context, run string) (Hello, error) {
 	h, err := l.ask(ctx, Request{Type: TypeHello, Version: Protocol, Run: run})
-	if err == nil && h.Run != run {
+	switch {
+	case err != nil:
+		return h, err
+	case h.Run != run:
 		return Hello{}, fmt.Errorf("%w: it serves %q", ErrWrongShim, h.Run)
+	case h.Version > Protocol:
+		return Hello{}, &NewerError{"the shim", h.Version, Protocol}
+	case h.Version < oldest:
+		return Hello{}, fmt.Errorf("the shim is of version %d, and this program speaks %d and later", h.Version, oldest)
 	}
-	return h, err
+	return h, nil
 }
 
 // Status asks the same as Hello and starts nothing.
@@ -149,7 +165,7 @@ func (l *Link) ask(ctx context.Context, r Request) (Hello, error) {
 		return Hello{}, err
 	}
 	if reply.Hello == nil {
-		return Hello{}, fmt.Errorf("unexpected answer %q of the shim", reply.Type)
+		return Hello{}, fmt.Errorf("%w: %q", ErrNonsense, reply.Type)
 	}
 	h := *reply.Hello
 	h.Last = reply.N
@@ -170,7 +186,7 @@ func (l *Link) Write(ctx context.Context, n uint64, key string, data []byte, eof
 	case VerdictOK, VerdictDone, VerdictStale:
 		return Result{Verdict: v, N: reply.N}, nil
 	default:
-		return Result{}, fmt.Errorf("unexpected answer %q of the shim", reply.Type)
+		return Result{}, fmt.Errorf("%w: %q", ErrNonsense, reply.Type)
 	}
 }
 
@@ -197,7 +213,7 @@ func (l *Link) do(ctx context.Context, r Request) (Reply, error) {
 	defer l.call.Unlock()
 	select {
 	case <-l.closed:
-		return Reply{}, ErrLinkClosed
+		return Reply{}, l.ended()
 	default:
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.conn.SetWriteDeadline(time.Unix(1, 0)) })
@@ -221,7 +237,7 @@ func (l *Link) do(ctx context.Context, r Request) (Reply, error) {
 		case reply := <-l.replies: // it came just before the end
 			return reply, replyError(reply)
 		default:
-			return Reply{}, ErrLinkClosed
+			return Reply{}, l.ended()
 		}
 	case <-ctx.Done():
 		_ = l.conn.Close()
@@ -229,11 +245,23 @@ func (l *Link) do(ctx context.Context, r Request) (Reply, error) {
 	}
 }
 
+// ended is the error of a link that is closed.
+func (l *Link) ended() error {
+	if l.odd != nil {
+		return l.odd
+	}
+	return ErrLinkClosed
+}
+
+// Odd is what the shim said that makes no sense and ended the link; nil when it ended otherwise. It may be asked once
+// Closed is closed.
+func (l *Link) Odd() error { return l.odd }
+
 // decodeReply reads one answer; a refusal is an error.
 func decodeReply(line []byte) (Reply, error) {
 	var r Reply
 	if err := json.Unmarshal(line, &r); err != nil {
-		return Reply{}, fmt.Errorf("an answer of the shim makes no sense: %w", err)
+		return Reply{}, fmt.Errorf("%w: %w", ErrNonsense, err)
 	}
 	return r, replyError(r)
 }

@@ -20,6 +20,8 @@ const (
 	// Protocol is the version of the messages and of spec.json. It changes only when an older peer would
 	// misunderstand; what is unknown is answered "unknown" and ignored.
 	Protocol = 1
+	// oldest is the oldest version that is understood: the one before this.
+	oldest = max(1, Protocol-1)
 	// MaxMessage is the most bytes of one message to the agent, key and number not counted.
 	MaxMessage = spool.MaxPayload - spool.MaxKey - 8
 	// MaxLine is the longest line on the control socket in bytes: a message with every byte escaped.

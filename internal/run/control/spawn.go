@@ -103,7 +103,8 @@ func lockedSpec(s SpawnSpec) (*os.File, error) {
 	}
 	spec := s.Spec
 	spec.Version, spec.Boot, spec.CreatedUnix = Protocol, boot, time.Now().UnixNano()
-	spec.OOMScore = proc.OOMScore()
+	spec.OOMScore, spec.Machine = proc.OOMScore(), proc.MachineID()
+	spec.Host, _ = os.Hostname() // for people; it may have none
 	if len(spec.Argv) == 0 {
 		spec.Argv = s.Argv[:1]
 	}
@@ -179,10 +180,10 @@ func startShim(s SpawnSpec, spec *os.File) (_ *Spawned, err error) {
 }
 
 // shimEnv keeps a shim small and spares it the look for the limits of its cgroup, whose files it would keep open. The first
-// collection costs half a megabyte of its own, so the heap that package init leaves (0.9 MB) must stay below the share of
-// the runtime's 4 MB at which it begins (docs/decisions/006).
+// collection costs half a megabyte of its own, so the heap that package init leaves (1.2 MB) must stay below the share of
+// the runtime's 4 MB at which it begins (docs/decisions/006, 011).
 func shimEnv() []string {
-	return append([]string{"GOGC=30", "GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}, failpoint.Environ()...)
+	return append([]string{"GOGC=60", "GOMAXPROCS=1", "GODEBUG=containermaxprocs=0,updatemaxprocs=0"}, failpoint.Environ()...)
 }
 
 func newLaunch(s SpawnSpec) Launch {

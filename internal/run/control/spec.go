@@ -41,9 +41,9 @@ type Spec struct {
 	Conversation string          `json:"conversation,omitempty"`
 	Key          string          `json:"key,omitempty"` // the client's idempotency key
 	Home         string          `json:"home,omitempty"`
-	Machine      string          `json:"machine,omitempty"`
+	Machine      string          `json:"machine,omitempty"` // on which it was started, see proc.MachineID; empty where that has none
 	Assignment   uint64          `json:"assignment,omitempty"`
-	Host         string          `json:"host,omitempty"`
+	Host         string          `json:"host,omitempty"`     // that machine's name, for people
 	Boot         string          `json:"boot_id"`            // of the machine's start, see proc.BootID
 	Binary       string          `json:"binary,omitempty"`   // version of the program that started it
 	Argv         []string        `json:"argv"`               // masked; the real ones go over the start pipe
@@ -150,14 +150,24 @@ func ReadExit(runDir string) (*Exit, error) { return readRecord[Exit](runDir, Ex
 // errDamaged says that a record is there and not what was written.
 var errDamaged = errors.New("it is damaged")
 
+// A NewerError says that a record, or a shim, is of a version that this program does not know. Nothing may be made of it.
+type NewerError struct {
+	What         string
+	Found, Known int
+}
+
+// Error names both numbers.
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s is of version %d, and this program knows up to %d", e.What, e.Found, e.Known)
+}
+
 func readRecord[T any](runDir, name string) (*T, error) {
-	// A pipe that an agent put there is read as empty and makes nobody wait.
-	f, err := os.OpenFile(filepath.Join(runDir, name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link, or a socket: an agent put it there
-		return nil, fmt.Errorf("read %s: %w: it is no plain file", name, errDamaged)
+	f, err := openRecord(filepath.Join(runDir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	v, err := decodeRecord[T](f)
 	if err := errors.Join(err, f.Close()); err != nil {
@@ -166,16 +176,40 @@ func readRecord[T any](runDir, name string) (*T, error) {
 	return v, nil
 }
 
-func decodeRecord[T any](r io.Reader) (*T, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxRecord))
-	if errors.Is(err, syscall.EISDIR) {
-		err = fmt.Errorf("%w: %w", errDamaged, err)
+// openRecord opens what stands at a record's place. An agent can write there: a pipe makes nobody wait, no link is
+// followed, and what is no plain file is damaged.
+func openRecord(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link, or a socket
+		return nil, fmt.Errorf("%w: it is no plain file", errDamaged)
 	}
 	if err != nil {
 		return nil, err
 	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: it is no plain file", errDamaged)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func decodeRecord[T any](r io.Reader) (*T, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxRecord))
+	if err != nil {
+		return nil, err
+	}
+	var of struct {
+		Version int `json:"v"`
+	}
 	v := new(T)
-	if err := json.Unmarshal(bytes.TrimSpace(b), v); err != nil {
+	text := bytes.TrimSpace(b)
+	if err := json.Unmarshal(text, &of); err == nil && of.Version > Protocol {
+		return nil, &NewerError{"it", of.Version, Protocol}
+	}
+	if err := json.Unmarshal(text, v); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return v, nil
@@ -187,8 +221,8 @@ func DecodeSpec(f *os.File) (*Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", SpecName, err)
 	}
-	if s.Version != Protocol {
-		return nil, fmt.Errorf("read %s: version %d, this program knows %d", SpecName, s.Version, Protocol)
+	if s.Version < oldest {
+		return nil, fmt.Errorf("read %s: it is of version %d, and this program knows %d and later", SpecName, s.Version, oldest)
 	}
 	return s, nil
 }

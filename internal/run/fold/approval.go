@@ -22,6 +22,7 @@ type openAsk struct {
 type Answer struct {
 	Approved bool
 	By       string // owner or policy
+	Reason   string // of a denial, as the agent was told it; may be empty
 }
 
 // approvalID names the n-th request of a run: the digits of the run, which come once in a home, and n scattered over as
@@ -67,6 +68,8 @@ func (f asker) closed(request, status string) {
 			ev.By, ev.Status = &a.By, new("denied")
 			if a.Approved {
 				ev.Status = new("approved")
+			} else { // what the agent was told, too
+				ev.Text = cut(plain.Line(f.o.Mask.Text(a.Reason)), maxText)
 			}
 		}
 	}

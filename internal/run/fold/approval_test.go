@@ -103,6 +103,27 @@ func TestTheLogTellsWhoAnswered(t *testing.T) {
 	}
 }
 
+// TestTheLogTellsWhyNot: the reason of a denial stands beside it, without its secrets; a yes has none.
+func TestTheLogTellsWhyNot(t *testing.T) {
+	s := asking(ask("ask-1", "make"), `answer:x<{"type":"answer","id":"ask-1","verdict":"deny"}`, `{"type":"end","status":"completed"}`)
+	items := foldtest.Check(t, func() fold.Options {
+		o := foldtest.Options(demo.LiveKind(), agent.Settings{}, "x")
+		o.Answer = func(wire.ApprovalID) (fold.Answer, bool) {
+			return fold.Answer{By: "owner", Reason: "use the\x1b[2J test database"}, true
+		}
+		return o
+	}, s.Frames, nil)
+	for _, e := range foldtest.Events(items) {
+		if e.Kind == wire.EventApprovalResolved {
+			if *e.Status != "denied" || !strings.HasPrefix(e.Text, "use the") || !strings.HasSuffix(e.Text, "test database") || strings.Contains(e.Text, "\x1b") {
+				t.Errorf("resolved: %+v", e)
+			}
+			return
+		}
+	}
+	t.Error("the log has no answer")
+}
+
 func TestT39_T40_T41_NothingOfARequestIsHidden(t *testing.T) {
 	long := strings.Repeat("harmless ", 30) + `\nrm -rf /`
 	for name, c := range map[string]struct {

@@ -45,7 +45,7 @@ var ErrUnknownCheckpoint = errors.New("the checkpoint is of a version that this 
 
 // Checkpoint returns the state after the last frame; false when an unfinished line is too long to carry.
 func (f *Fold) Checkpoint() (*Checkpoint, bool, error) {
-	if len(f.out.buf) > maxOpenLine || len(f.err.buf) > maxOpenLine {
+	if f.out.size() > maxOpenLine || f.err.size() > maxOpenLine {
 		return nil, false, nil
 	}
 	state, err := f.o.Dialect.Checkpoint()
@@ -73,6 +73,6 @@ func (f *Fold) Restore(c *Checkpoint) error {
 		return fmt.Errorf("restore a checkpoint of %s: %w", f.o.Run, err)
 	}
 	f.frame, f.read, f.at, f.turn, f.exited, f.stopped = c.Seq, c.Read, c.At, c.Turn, c.Exited, c.Stopped
-	f.out, f.err = line{c.Out.Text, c.Out.Cut}, line{c.Err.Text, c.Err.Cut}
+	f.out, f.err = line{buf: c.Out.Text, cut: c.Out.Cut}, line{buf: c.Err.Text, cut: c.Err.Cut}
 	return nil
 }

@@ -50,7 +50,7 @@ func (f *Fold) fact(x agent.Fact) {
 		f.step(row.Step{Kind: row.StepRetry, Turn: x.Turn, Detail: f.brief(x.Text), Class: string(x.Class)})
 	case agent.FactActivity:
 		f.step(row.Step{Kind: row.StepActivity, Turn: x.Turn})
-	case agent.FactSteered, agent.FactSteerRefused:
+	case agent.FactSteered, agent.FactSteerRefused, agent.FactSteerHeld:
 		word{f}.steered(x)
 	case agent.FactOffer:
 		word{f}.offered(x)

@@ -111,9 +111,10 @@ func (f *Fold) Exited() bool { return f.exited }
 // Next asks the dialect what should be written to the agent now; n is the number of that message.
 func (f *Fold) Next(w agent.Wishes, n uint64) (agent.Message, bool) { return f.o.Dialect.Next(w, n) }
 
-// Frame folds the next frame. The items are valid until the next call.
-func (f *Fold) Frame(fr spool.Frame) ([]Item, error) {
-	f.turnTo(fr.Seq, fr.Time())
+// Frame folds the next frame and gives take its items, one after the other: a line of an agent may hold a million lines of
+// text, and nobody needs them all at once.
+func (f *Fold) Frame(fr spool.Frame, take func(Item)) error {
+	f.turnTo(fr.Seq, fr.Time(), take)
 	f.read = fr.End
 	switch fr.Kind {
 	case spool.KindOut:
@@ -126,11 +127,11 @@ func (f *Fold) Frame(fr spool.Frame) ([]Item, error) {
 	case spool.KindNote:
 		note, err := spool.DecodeNote(fr.Payload)
 		if err != nil {
-			return nil, fmt.Errorf("fold frame %d: %w", fr.Seq, err)
+			return fmt.Errorf("fold frame %d: %w", fr.Seq, err)
 		}
 		f.note(note)
 	}
-	return f.items, nil
+	return nil
 }
 
 func (f *Fold) note(n spool.Note) {
@@ -189,7 +190,10 @@ func (f *Fold) line(kind agent.InputKind, text []byte, cut uint64) {
 
 func (f *Fold) input(in agent.Input) {
 	in.At = f.at
-	for _, fact := range f.o.Dialect.Feed(in) {
+	size := len(in.Line)
+	facts := f.o.Dialect.Feed(in)
+	release(size) // the line itself: no fact shares its bytes
+	for _, fact := range facts {
 		f.fact(fact)
 	}
 }
@@ -211,7 +215,8 @@ func (f *Fold) Finish(end Finish) []Item {
 	if end.After > frame {
 		frame = end.After + 1
 	}
-	f.turnTo(frame, end.At)
+	var items []Item
+	f.turnTo(frame, end.At, func(i Item) { items = append(items, i) })
 	if end.Exit != nil && !f.exited {
 		f.exit(*end.Exit)
 	}
@@ -224,7 +229,7 @@ func (f *Fold) Finish(end Finish) []Item {
 	}
 	status := f.Status(end)
 	f.event(wire.RunEvent{Kind: wire.EventRunEnded, Status: &status})
-	return f.items
+	return items
 }
 
 // Status is how a run ended, in upstream's words: exited, killed or lost.

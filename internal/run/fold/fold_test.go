@@ -156,7 +156,7 @@ run_ended status=exited ""
 func TestP10_WorkBeforeItsMark(t *testing.T) {
 	for name, c := range map[string]struct{ before, after, state string }{
 		"all of it":      {"say one\ndone\n", "", "completed"},
-		"a failure":      {"say one\nfail quota\n", "", "failed"},
+		"a failure":      {"say one\nfail model\n", "", "failed"},
 		"the first line": {"say one\n", "done\n", "completed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -294,15 +294,14 @@ func TestU8_LongLineIsCutWithANote(t *testing.T) {
 	var ended bool
 	feed := func(text []byte) {
 		seq++
-		items, err := f.Frame(spool.Frame{Kind: spool.KindOut, Seq: seq, Payload: text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range items {
+		err := f.Frame(spool.Frame{Kind: spool.KindOut, Seq: seq, Payload: text}, func(item fold.Item) {
 			if item.Event != nil && item.Event.Kind == wire.EventNote {
 				notes = append(notes, item.Event.Text)
 			}
 			ended = ended || item.Step != nil && item.Step.Kind == row.StepTurnEnded
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	piece := bytes.Repeat([]byte{'x'}, 64<<10)
@@ -358,8 +357,9 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"eof":{"stream":"out"}}`), byte(4))
 	f.Fuzz(func(t *testing.T, data []byte, k byte) {
 		fo := fold.New(options("x")())
-		items, err := fo.Frame(spool.Frame{Kind: spool.Kind(k%4 + 1), Seq: 1, Payload: data})
-		if err != nil {
+		var items []fold.Item
+		take := func(i fold.Item) { items = append(items, i) }
+		if fo.Frame(spool.Frame{Kind: spool.Kind(k%4 + 1), Seq: 1, Payload: data}, take) != nil {
 			return
 		}
 		for _, ev := range foldtest.Events(append(items, fo.Finish(*end(nil))...)) {

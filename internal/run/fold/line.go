@@ -10,14 +10,22 @@ import (
 // kept is the largest buffer in bytes that stays allocated between two lines.
 const kept = 64 << 10
 
-// huge is the size of a buffer in bytes from which on its memory is given back to the system at once.
+// huge is the length of a line in bytes from which on its memory is given back to the system at once.
 const huge = 8 << 20
+
+// piece is how many bytes of a long line stand together while it is gathered. In one buffer that grows, a line of 20 MB
+// would for a moment be there two or three times.
+const piece = 1 << 20
 
 // A line gathers the pieces of one line of a stream. It holds at most agent.MaxLine bytes and counts the rest.
 type line struct {
-	buf []byte
-	cut uint64
+	buf  []byte   // at most a piece
+	full [][]byte // pieces before it
+	cut  uint64
 }
+
+// size is how many bytes of the line are held.
+func (l *line) size() int { return len(l.full)*piece + len(l.buf) }
 
 // feed takes the next bytes and calls each for every line that they complete, without its ending. The bytes that
 // each gets are valid during the call.
@@ -28,7 +36,7 @@ func (l *line) feed(p []byte, each func(text []byte, cut uint64)) {
 		case !whole:
 			l.keep(text)
 			return
-		case len(l.buf) == 0 && l.cut == 0 && len(text) <= agent.MaxLine:
+		case l.size() == 0 && l.cut == 0 && len(text) <= agent.MaxLine:
 			each(bytes.TrimSuffix(text, []byte{'\r'}), 0)
 		default:
 			l.keep(text)
@@ -40,37 +48,44 @@ func (l *line) feed(p []byte, each func(text []byte, cut uint64)) {
 
 // end gives what stands at the end of a stream without a line feed.
 func (l *line) end(each func(text []byte, cut uint64)) {
-	if len(l.buf) > 0 || l.cut > 0 {
+	if l.size() > 0 || l.cut > 0 {
 		l.give(each)
 	}
 }
 
 func (l *line) give(each func(text []byte, cut uint64)) {
-	text, cut := bytes.TrimSuffix(l.buf, []byte{'\r'}), l.cut
-	size := cap(l.buf)
-	l.buf, l.cut = l.buf[:0], 0
-	if size > kept {
+	text, cut := l.buf, l.cut
+	release(l.size()) // what was left over while it came
+	if len(l.full) > 0 {
+		text = bytes.Join(append(l.full, l.buf), nil)
+	}
+	l.buf, l.full, l.cut = l.buf[:0], nil, 0
+	if cap(l.buf) > kept {
 		l.buf = nil
 	}
-	each(text, cut)
+	size := len(text)
+	release(size) // the pieces
+	each(bytes.TrimSuffix(text, []byte{'\r'}), cut)
+	release(size)
+}
+
+// release gives back to the system what is garbage now, when a line was so long: such lines are rare, and else their
+// memory stays with the process for minutes, beside what is made of them.
+func release(size int) {
 	if size > huge {
-		debug.FreeOSMemory() // such lines are rare, and else their memory stays with the process for minutes
+		debug.FreeOSMemory()
 	}
 }
 
-// keep grows the buffer by doubling, and never beyond the bound, so that a long line costs twice its length for a
-// moment and an ordinary one almost nothing.
+// keep takes bytes of the line up to the bound. An ordinary line costs almost nothing.
 func (l *line) keep(p []byte) {
-	take := min(len(p), agent.MaxLine-len(l.buf))
+	take := min(len(p), agent.MaxLine-l.size())
 	l.cut += uint64(len(p) - take)
-	if need := len(l.buf) + take; need > cap(l.buf) {
-		grown := make([]byte, len(l.buf), min(max(need, 2*cap(l.buf), 512), agent.MaxLine))
-		copy(grown, l.buf)
-		old := cap(l.buf)
-		l.buf = grown
-		if old >= huge {
-			debug.FreeOSMemory() // the old one: two or three times in such a line
+	for p = p[:take]; len(p) > 0; {
+		n := min(len(p), piece-len(l.buf))
+		l.buf = append(l.buf, p[:n]...)
+		if p = p[n:]; len(l.buf) == piece {
+			l.full, l.buf = append(l.full, l.buf), make([]byte, 0, piece)
 		}
 	}
-	l.buf = append(l.buf, p[:take]...)
 }

@@ -10,19 +10,18 @@ import (
 	"scv/internal/workbench/row"
 )
 
-// A sheet takes the items of one frame after the other and gives each its position. All text passes its mask.
+// A sheet gives each item of one frame after the other its position and passes it on. All text passes its mask.
 type sheet struct {
 	mask  *redact.Masker
 	frame uint64    // number of the frame in hand, or of the last
 	index uint32    // items made of it
 	at    time.Time // of it
-	items []Item
+	take  func(Item)
 }
 
-// turnTo begins the items of a frame.
-func (s *sheet) turnTo(frame uint64, at time.Time) {
-	s.frame, s.index, s.at = frame, 0, at
-	s.items = s.items[:0]
+// turnTo begins the items of a frame, which take is given one by one.
+func (s *sheet) turnTo(frame uint64, at time.Time, take func(Item)) {
+	s.frame, s.index, s.at, s.take = frame, 0, at, take
 }
 
 func (s *sheet) remark(text string) {
@@ -31,12 +30,12 @@ func (s *sheet) remark(text string) {
 
 func (s *sheet) event(ev wire.RunEvent) {
 	ev.TsMs = uint64(max(s.at.UnixMilli(), 0))
-	s.items = append(s.items, Item{Pos: s.next(), Event: &ev})
+	s.take(Item{Pos: s.next(), Event: &ev})
 }
 
 func (s *sheet) step(x row.Step) {
 	x.Pos, x.At = s.next(), s.at
-	s.items = append(s.items, Item{Pos: x.Pos, Step: &x})
+	s.take(Item{Pos: x.Pos, Step: &x})
 }
 
 func (s *sheet) next() row.Pos {

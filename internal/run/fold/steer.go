@@ -29,6 +29,10 @@ func (f *Fold) Given() uint32 { return max(f.turn.Given, f.turn.Number) }
 // steered logs and reports the agent's word on a steer.
 func (f word) steered(x agent.Fact) {
 	job, _ := row.SteerOf(x.Key)
+	if x.Kind == agent.FactSteerHeld {
+		f.step(row.Step{Kind: row.StepSteerHeld, Turn: x.Turn, Job: job})
+		return
+	}
 	if x.Kind == agent.FactSteerRefused {
 		f.remark("the running turn did not take a further prompt: " + x.Text)
 		f.step(row.Step{Kind: row.StepSteerRefused, Turn: x.Turn, Job: job, Detail: f.brief(x.Text)})
@@ -71,12 +75,19 @@ func (f word) offered(x agent.Fact) {
 // maxOffered bounds the values of one setting that are told.
 const maxOffered = 64
 
+// maxEfforts bounds the efforts of one model that are told.
+const maxEfforts = 16
+
 // offerOf is what the agent can do, bounded, each text through brief.
 func offerOf(o agent.Offer, brief func(string) string) *wire.AgentOffer {
 	choices := func(list []agent.Choice) []wire.AgentChoice {
 		var out []wire.AgentChoice
 		for _, c := range list[:min(len(list), maxOffered)] {
-			out = append(out, wire.AgentChoice{ID: brief(c.ID), Name: brief(c.Name), Used: c.Used})
+			told := wire.AgentChoice{ID: brief(c.ID), Name: brief(c.Name), Used: c.Used}
+			for _, effort := range c.Efforts[:min(len(c.Efforts), maxEfforts)] {
+				told.Efforts = append(told.Efforts, brief(effort))
+			}
+			out = append(out, told)
 		}
 		return out
 	}

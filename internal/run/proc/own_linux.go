@@ -1,8 +1,11 @@
 package proc
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -71,20 +74,35 @@ func SetOOM(pid, score int) error {
 
 // OOMKills counts the processes that the kernel of this machine killed for want of memory since its start.
 func OOMKills() (uint64, error) {
-	b, err := os.ReadFile("/proc/vmstat")
+	f, err := os.Open("/proc/vmstat")
 	if err != nil {
 		return 0, fmt.Errorf("count oom kills: %w", err)
 	}
-	_, rest, found := strings.Cut(string(b), "\noom_kill ")
-	if !found {
-		return 0, errors.New("count oom kills: the kernel does not tell")
+	defer f.Close()
+	count, err := counter(f, "oom_kill")
+	if err != nil {
+		return 0, fmt.Errorf("count oom kills: %w", err)
 	}
-	count, _, _ := strings.Cut(rest, "\n")
 	n, err := strconv.ParseUint(count, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("count oom kills: %w", err)
 	}
 	return n, nil
+}
+
+// counter finds the line of a counter. It holds little of the table at a time: every shim reads it, and stays.
+func counter(r io.Reader, name string) (string, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 512), 512)
+	for lines.Scan() {
+		if key, value, _ := bytes.Cut(lines.Bytes(), []byte(" ")); string(key) == name {
+			return string(value), nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return "", err
+	}
+	return "", errors.New("the kernel does not tell")
 }
 
 // Signal sends sig to the process of id and to no other: the process is held by a descriptor before its start time

@@ -27,6 +27,9 @@ func BootID() (string, error) {
 	return id, nil
 }
 
+// MachineID is empty: macOS has no name of the machine that is read without asking IOKit.
+func MachineID() string { return "" }
+
 // Lookup is the entry of pid in the process table; ErrGone when there is none.
 func Lookup(pid int) (Process, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
@@ -187,3 +190,6 @@ const (
 	getModes = unix.TIOCGETA
 	setModes = unix.TIOCSETA
 )
+
+// DropOwnFile does nothing: this system has no way that is worth it.
+func DropOwnFile() error { return nil }

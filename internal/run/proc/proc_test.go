@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
+	"scv/internal/testkit/census"
 )
 
 // TestMain makes this binary a process that lives until its input ends when it is asked to be one.
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(census.Main(m))
 }
 
 // child starts such a process; it is waited for at the end of the test at the latest.

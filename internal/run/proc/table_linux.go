@@ -2,6 +2,8 @@ package proc
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +29,20 @@ var bootID = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("read boot id: %w", err)
 	}
 	return strings.TrimSpace(string(b)), nil
+})
+
+// MachineID names this machine for as long as its system is installed; empty where that has no such name. It is a hash:
+// the name itself is not to be given away.
+func MachineID() string { return machineID() }
+
+var machineID = sync.OnceValue(func() string {
+	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
+		if b, err := os.ReadFile(path); err == nil && len(bytes.TrimSpace(b)) == 32 {
+			sum := sha256.Sum256(append([]byte("scv machine "), bytes.TrimSpace(b)...))
+			return hex.EncodeToString(sum[:8])
+		}
+	}
+	return ""
 })
 
 // Lookup is the entry of pid in the process table; ErrGone when there is none.

@@ -37,33 +37,33 @@ func ReadPage(root *os.Root, handle wire.RunHandle, after uint64, limit int, tai
 }
 
 func readMain(root *os.Root, after uint64, limit int) (wire.RunLogPage, error) {
-	f, err := openToRead(root, mainName)
+	f, size, err := openPlain(root, mainName, os.O_RDONLY)
 	if err != nil {
 		return wire.RunLogPage{}, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return wire.RunLogPage{}, err
-	}
-	return readPart(part{f: f, name: mainName, size: info.Size()}, after, limit)
+	return readPart(part{f: f, name: mainName, size: size}, after, limit)
 }
 
-// openToRead opens a file of the log. An agent can write where its log lies: a pipe that it put there must not make a
-// reader wait, and what is no plain file is no log.
-func openToRead(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// openPlain opens a file of the log and tells its size. An agent can write where its log lies: a pipe that it put there
+// must not make anybody wait, what a link of its names is not touched, and what is no plain file is no log.
+func openPlain(root *os.Root, name string, flag int) (*os.File, int64, error) {
+	odd := fmt.Errorf("%s is not a plain file; somebody put it there", name)
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, 0, odd
+	}
+	f, err := root.OpenFile(name, flag|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a plain file; somebody put it there", name)
+		err = odd
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, 0, errors.Join(err, f.Close())
 	}
-	return f, nil
+	return f, info.Size(), nil
 }
 
 // readTail reads from the half that holds the position. The halves may take turns while it looks, so it looks again
@@ -115,19 +115,15 @@ type part struct {
 }
 
 func openPart(root *os.Root, name string) (part, error) {
-	f, err := openToRead(root, name)
+	f, size, err := openPlain(root, name, os.O_RDONLY)
 	if err != nil {
 		return part{}, err
 	}
-	info, err := f.Stat()
-	if err == nil {
-		var h header
-		var start int64
-		if h, _, start, err = readHeader(f); err == nil {
-			return part{f: f, name: name, start: start, size: info.Size(), base: h.Base}, nil
-		}
+	h, _, start, err := readHeader(f)
+	if err != nil {
+		return part{}, errors.Join(err, f.Close())
 	}
-	return part{}, errors.Join(err, f.Close())
+	return part{f: f, name: name, start: start, size: size, base: h.Base}, nil
 }
 
 func (p part) position(offset int64) uint64 { return p.base + uint64(offset-p.start) }
@@ -220,11 +216,15 @@ func (p part) ended(page wire.RunLogPage, at int64) (bool, error) {
 	return end.last == wire.EventRunEnded && end.good == p.size, err
 }
 
+// maxSearched is how much of one file is searched or copied at once, in bytes: an agent can make a file in the place of a
+// log as large as it likes, and this can be held.
+const maxSearched = 64 << 20
+
 // MayHold reports whether a test of whole files finds something in a log, for a search that would else decode every
 // line. What is there is JSON, with the signs of HTML as they are. A log that was not begun holds nothing.
 func MayHold(root *os.Root, test func([]byte) bool) (bool, error) {
 	for _, name := range []string{mainName, oldName, tailName} {
-		f, err := openToRead(root, name)
+		f, size, err := openPlain(root, name, os.O_RDONLY)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -232,10 +232,8 @@ func MayHold(root *os.Root, test func([]byte) bool) (bool, error) {
 			return false, err
 		}
 		var data bytes.Buffer
-		if info, err := f.Stat(); err == nil {
-			data.Grow(int(info.Size()) + bytes.MinRead)
-		}
-		_, err = data.ReadFrom(f)
+		data.Grow(int(min(size, maxSearched)) + bytes.MinRead)
+		_, err = data.ReadFrom(io.LimitReader(f, maxSearched))
 		if err = errors.Join(err, f.Close()); err != nil {
 			return false, err
 		}

@@ -69,15 +69,11 @@ func Open(root *os.Root) (*Log, error) {
 }
 
 func openSink(root *os.Root, name string) (sink, error) {
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	f, size, err := openPlain(root, name, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return sink{}, fmt.Errorf("open the run's log: %w", err)
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return sink{}, errors.Join(fmt.Errorf("open the run's log: %w", err), f.Close())
-	}
-	return sink{f: f, name: name, size: info.Size()}, nil
+	return sink{f: f, name: name, size: size}, nil
 }
 
 // Damage says in a sentence what Open found to be damaged; empty when nothing was.

@@ -113,6 +113,9 @@ func (s *sink) recover(root *os.Root) (string, error) {
 	from := max(s.start, s.size-window)
 	end, err := readEnd(s.f, s.name, from, s.start, s.size)
 	if err == nil && end.records == 0 && from > s.start {
+		if s.size > maxSearched {
+			return "", fmt.Errorf("%s has %d bytes and does not end like a log; somebody put it there", s.name, s.size)
+		}
 		end, err = readEnd(s.f, s.name, s.start, s.start, s.size)
 	}
 	if err != nil {
@@ -139,7 +142,7 @@ func (s *sink) quarantine(root *os.Root, end ending) error {
 		return fmt.Errorf("keep a copy of the damaged %s: %w", s.name, err)
 	}
 	if err == nil {
-		_, err = io.Copy(to, io.NewSectionReader(s.f, 0, s.size))
+		_, err = io.Copy(to, io.NewSectionReader(s.f, max(0, s.size-maxSearched), s.size))
 		if err := errors.Join(err, to.Close()); err != nil {
 			return fmt.Errorf("keep a copy of the damaged %s: %w", s.name, err)
 		}

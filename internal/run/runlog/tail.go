@@ -56,7 +56,7 @@ type half struct {
 
 // peek opens a half and reads its end. ok is false when there is none or its header cannot be read.
 func (l *Log) peek(name string) (h half, ok bool, err error) {
-	f, err := l.root.OpenFile(name, os.O_RDWR|os.O_APPEND, 0o600)
+	f, size, err := openPlain(l.root, name, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		return half{}, false, nil
 	}
@@ -67,11 +67,7 @@ func (l *Log) peek(name string) (h half, ok bool, err error) {
 	if err != nil {
 		return half{}, false, f.Close()
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return half{}, false, errors.Join(err, f.Close())
-	}
-	h = half{sink: sink{f: f, name: name, start: start, size: info.Size(), seq: head.Seq, src: src}, base: head.Base}
+	h = half{sink: sink{f: f, name: name, start: start, size: size, seq: head.Seq, src: src}, base: head.Base}
 	damage, err := h.recover(l.root)
 	if err != nil {
 		return half{}, false, errors.Join(err, f.Close())
@@ -97,7 +93,7 @@ func (l *Log) beginTail(h header, src row.Pos) error {
 	if err != nil {
 		return err
 	}
-	f, err := l.root.OpenFile(tailName, os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND, 0o600)
+	f, _, err := openPlain(l.root, tailName, os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("begin the tail of the run's log: %w", err)
 	}

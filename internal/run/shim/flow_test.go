@@ -42,6 +42,7 @@ func TestR6_AgentWaitsWhenNobodyFolds(t *testing.T) {
 			last, f.seen = f.seen[n-1], nil
 		}
 	}
+	waited := 0
 	for full := true; full; {
 		f.until(func([]spool.Frame) bool { // until the shim says that it waits, or the agent has ended
 			h, err := l.Status(t.Context())
@@ -50,6 +51,9 @@ func TestR6_AgentWaitsWhenNobodyFolds(t *testing.T) {
 			}
 			return !full || h.Waiting == "folded"
 		})
+		if full {
+			waited++
+		}
 		take()
 		if freed, err := spool.DeleteBefore(filepath.Join(s.dir, control.SpoolName), last.Pos); err != nil {
 			t.Errorf("freed %d: %v", freed, err)
@@ -57,6 +61,9 @@ func TestR6_AgentWaitsWhenNobodyFolds(t *testing.T) {
 		if err := l.Folded(t.Context(), last.Seq); err != nil {
 			full = false
 		}
+	}
+	if least := total/(limit+64<<10) - 1; waited < least {
+		t.Errorf("it waited %d times, want %d: it went on when it should not", waited, least)
 	}
 	end := s.end()
 	if end.Life != control.LifeEnded || end.Exit.Code != 0 {

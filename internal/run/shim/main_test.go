@@ -4,9 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/run/shim"
+	"scv/internal/testkit/census"
 )
 
 // TestMain makes this binary a shim or a fake agent when it was started as one.
@@ -17,5 +16,5 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == fakeAgentWord {
 		os.Exit(fakeAgent(os.Args[2:]))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(census.Main(m))
 }

@@ -4,61 +4,14 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"scv/internal/failpoint"
 	"scv/internal/run/control"
 )
-
-// listen makes the control socket, private, in place of one that a dead shim left.
-func listen(path string) (*net.UnixListener, error) {
-	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
-		return nil, fmt.Errorf("the path of the control socket has %d bytes and may have %d: %s", len(path), most, path)
-	}
-	addr := &net.UnixAddr{Name: path, Net: "unix"}
-	if conn, err := net.DialUnix("unix", nil, addr); err == nil {
-		return nil, errors.Join(fmt.Errorf("another shim answers at %s", path), conn.Close())
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("control socket: %w", err)
-	}
-	old := syscall.Umask(0o177)
-	l, err := net.ListenUnix("unix", addr)
-	syscall.Umask(old)
-	if err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
-	}
-	return l, nil
-}
-
-// accept serves every connection of this user until the listener is closed.
-func (r *run) accept() {
-	for {
-		conn, err := r.listener.AcceptUnix()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // no descriptor left, say: daemons wait, the run goes on
-			r.errs.say("control socket: %v", err)
-			<-time.After(r.timing.Retry)
-			continue
-		}
-		uid, err := control.PeerUID(conn)
-		if err != nil || uid != os.Geteuid() {
-			_ = conn.Close()
-			continue
-		}
-		c := &connection{r: r, conn: conn, replies: make(chan reply), wake: make(chan struct{}, 1), gone: make(chan struct{}), left: make(chan struct{})}
-		go c.read()
-		go c.write()
-	}
-}
 
 // connection is one daemon. Its requests are answered in order; a daemon that does not read delays itself only.
 type connection struct {

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -30,6 +29,9 @@ import (
 
 // oomRaise makes an agent a likelier victim than what keeps its record, in points of oom_score_adj.
 const oomRaise = 300
+
+// restAfter is when a shim, whose agent works or waits by then, gives back what only its start needed of the program's file.
+const restAfter = time.Second
 
 // IsShim tells whether this process was started as a shim, by os.Args. It must be asked before anything else.
 func IsShim(args []string) bool { return len(args) == 2 && filepath.Base(args[0]) == control.Arg0 }
@@ -53,16 +55,17 @@ func Main(args []string) int {
 
 // run is one run. Fields set by open do not change afterwards.
 type run struct {
-	spec     *control.Spec
-	timing   control.Timing
-	self     proc.Identity
-	lock     *os.File // never closed: the kernel frees the lock with this process
-	start    *os.File
-	report   *os.File
-	listener *net.UnixListener
-	journal  *journal
-	errs     *complaints
-	owed     owed
+	spec    *control.Spec
+	timing  control.Timing
+	self    proc.Identity
+	lock    *os.File // never closed: the kernel frees the lock with this process
+	start   *os.File
+	report  *os.File
+	door    *door
+	summons <-chan os.Signal // SIGHUP: a daemon does not find the door
+	journal *journal
+	errs    *complaints
+	owed    owed
 
 	home   string // SCV_HOME of the agent
 	homed  bool   // it has one
@@ -77,13 +80,15 @@ func open(handle string, errs *complaints) (*run, error) {
 	for _, fd := range []int{control.FDStart, control.FDSpec, control.FDReport} {
 		unix.CloseOnExec(fd)
 	}
-	// Handled, not ignored: an ignored signal would stay ignored in the agent. Nobody reads the channel.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
+	// Handled, not ignored: an ignored signal would stay ignored in the agent. Nobody reads the second channel.
+	summons := make(chan os.Signal, 1)
+	signal.Notify(summons, syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	if err := errors.Join(proc.SetName(control.Arg0+" "+handle), proc.BecomeSubreaper()); err != nil {
 		errs.say("%v", err)
 	}
 	r := &run{
-		errs:   errs,
+		errs: errs, summons: summons,
 		start:  os.NewFile(control.FDStart, "start pipe"),
 		lock:   os.NewFile(control.FDSpec, control.SpecName),
 		report: os.NewFile(control.FDReport, "report pipe"),
@@ -110,7 +115,7 @@ func open(handle string, errs *complaints) (*run, error) {
 		return nil, err
 	}
 	r.journal = newJournal(w, r.timing, errs)
-	if r.listener, err = listen(r.spec.Socket); err != nil {
+	if r.door, err = openDoor(r.spec.Socket); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -119,7 +124,7 @@ func open(handle string, errs *complaints) (*run, error) {
 // serve waits for the word to start and returns when nothing of the run is left.
 func (r *run) serve() error {
 	if _, err := io.WriteString(r.report, control.Ready+"\n"); err != nil {
-		return errors.Join(err, r.listener.Close())
+		return errors.Join(err, r.door.close())
 	}
 	launch, err := control.ReadLaunch(r.start)
 	if err != nil {
@@ -127,7 +132,7 @@ func (r *run) serve() error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = nil
 		}
-		return errors.Join(err, r.listener.Close())
+		return errors.Join(err, r.door.close())
 	}
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -167,7 +172,14 @@ func (r *run) live(launch control.Launch, stop <-chan os.Signal) *control.Exit {
 	}
 	r.ladder = newLadder(r, in)
 	go r.ladder.run(stop)
-	go r.accept()
+	go r.accept(r.door.listener)
+	go r.keepDoor()
+	rest := time.AfterFunc(restAfter, func() {
+		if err := proc.DropOwnFile(); err != nil {
+			r.errs.say("memory of the start is kept: %v", err)
+		}
+	})
+	defer rest.Stop()
 
 	status := <-a.exit
 	until := time.Now().Add(r.timing.Drain)
@@ -239,11 +251,14 @@ func (r *run) finish(exit *control.Exit) {
 			break
 		}
 		r.errs.say("%v", err)
-		<-time.After(r.timing.Retry)
+		r.pause()
 	}
-	_ = r.listener.Close()
+	_ = r.door.close()
 	r.owed.settle(replyGrace)
 }
+
+// pause is the wait between two tries of what the system refused.
+func (r *run) pause() { <-time.After(r.timing.Retry) }
 
 // complaints is the shim's own log, cut off after room bytes.
 type complaints struct {

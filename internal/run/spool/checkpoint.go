@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,14 +57,18 @@ func ReadCheckpoint(dir string, v any) (bool, error) {
 }
 
 func readCheckpoint(path string) (body []byte, found bool, err error) {
-	text, err := os.ReadFile(path)
+	const trailer = len("\n01234567\n")
+	f, err := openPlain(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("read checkpoint: %w", err)
 	}
-	const trailer = len("\n01234567\n")
+	text, err := io.ReadAll(io.LimitReader(f, MaxCheckpoint+int64(trailer)+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, false, fmt.Errorf("read checkpoint: %w", err)
+	}
 	size := len(text) - trailer
 	if size < 0 || string(text[size:]) != fmt.Sprintf("\n%08x\n", checksum(text[:size])) || !json.Valid(text[:size]) {
 		return nil, false, &CorruptError{File: path, Why: "the checkpoint's checksum does not match"}

@@ -38,7 +38,7 @@ func TestS10_FullDiskNeverTearsTheMiddle(t *testing.T) {
 			dir := t.TempDir()
 			room, noTruncate := size, stuck
 			w := writer(t, dir, Options{create: func(path string) (segmentFile, error) {
-				f, err := openSegment(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+				f, err := openPlain(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 				return failing{f, &room, &noTruncate}, err
 			}})
 			r := reader(t, dir, Pos{})
@@ -82,7 +82,7 @@ func TestRollFailsAndIsRepeated(t *testing.T) {
 		if fail {
 			return nil, syscall.EMFILE
 		}
-		return openSegment(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+		return openPlain(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	}})
 	fill(t, w, 0, 3)
 	fail = true

@@ -189,7 +189,7 @@ func (r *Reader) open() error {
 		}
 		r.pos.Segment = list[0]
 	}
-	f, err := openSegment(segmentPath(r.dir, r.pos.Segment), os.O_RDONLY)
+	f, err := openPlain(segmentPath(r.dir, r.pos.Segment), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		list, listErr := segments(r.dir)
 		if listErr != nil {

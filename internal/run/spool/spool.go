@@ -127,6 +127,23 @@ func DeleteBefore(dir string, pos Pos) (int64, error) {
 	return freed, nil
 }
 
-func openSegment(path string, flag int) (*os.File, error) {
-	return os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
+// openPlain opens a file of a spool. An agent can write there: a pipe makes nobody wait, no link is followed, and what
+// is no plain file is a CorruptError.
+func openPlain(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0o600)
+	odd := &CorruptError{File: path, Why: "it is no plain file"}
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.EISDIR) {
+		return nil, odd
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = odd
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

@@ -57,7 +57,7 @@ func OpenWriter(dir string, opt Options) (*Writer, error) {
 	}
 	if opt.create == nil {
 		opt.create = func(path string) (segmentFile, error) {
-			return openSegment(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+			return openPlain(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 		}
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -90,7 +90,7 @@ func (w *Writer) recover(list []uint64) error {
 	}
 	w.seq, w.segment, w.off = r.lastSeq, r.pos.Segment, r.pos.Offset
 	w.repaired = r.Pending()
-	f, err := openSegment(segmentPath(w.dir, w.segment), os.O_RDWR)
+	f, err := openPlain(segmentPath(w.dir, w.segment), os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("repair spool: %w", err)
 	}

@@ -47,6 +47,7 @@ func TestV1_SaveAndRestore(t *testing.T) {
 		{"keeps origin mode", "\x1b[3;6r\x1b[?6h\x1b7\x1b[?6l\x1b8\x1b[Hx", "//x", 2, 1},
 		{"alternate screen 1049", "ab\x1b[?1049hxy\x1b[?1049lc", "abc", 0, 3},
 		{"alternate screen is cleared", "\x1b[?1049hxy\x1b[?1049l\x1b[?1049h", "", 0, 0},
+		{"alternate screen is not cleared again", "\x1b[?1049hxy\x1b[?1049hz", "xyz", 0, 3},
 		{"alternate screen 47 is kept", "a\x1b[?47hxy\x1b[?47l\x1b[?47h", " xy", 0, 3},
 		{"alternate screen 1047", "a\x1b[?1047hxy\x1b[?1047l\x1b[?1047h", "", 0, 3},
 		{"each screen has its own place", "\x1b[2;2H\x1b7\x1b[?47h\x1b[5;5H\x1b7\x1b[?47l\x1b8", "", 1, 1},
@@ -138,7 +139,10 @@ func TestV1_ReverseWrap(t *testing.T) {
 	check(t, 5, 3, []shot{
 		{"off", "abcdef\b\b\bx", "abcde/x", 1, 1},
 		{"on", "\x1b[?45habcdef\b\bx", "abcdx/f", 0, 4},
-		{"over the top", "\x1b[?45h\x1b[H\bx", "//    x", 2, 4},
+		{"over no line that ended", "\x1b[?45hab\r\nc\b\b\bx", "ab/x", 1, 1},
+		{"not over the top", "\x1b[?45h\x1b[H\bx", "x", 0, 1},
+		{"extended", "\x1b[?1045hab\r\nc\b\bx", "ab  x/c", 0, 4},
+		{"extended, over the top", "\x1b[?1045h\x1b[H\bx", "//    x", 2, 4},
 	})
 }
 

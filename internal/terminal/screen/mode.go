@@ -43,6 +43,7 @@ const (
 	modeSync
 	modeAlt
 	modeISOProtect // the last protection asked for was SPA, which every erase respects
+	modeReverseAny // reverse wrap over any line, and from the top to the bottom
 )
 
 const (
@@ -99,8 +100,10 @@ func privateMode(n int) modes {
 		return modeVisible
 	case 40:
 		return modeAllow132
-	case 45, 1045:
+	case 45:
 		return modeReverseWrap
+	case 1045:
+		return modeReverseAny
 	case 66:
 		return modeKeypad
 	case 69:
@@ -198,21 +201,20 @@ func (s *editor) columns132() {
 }
 
 // switchScreen is 47, 1047 (which clears the alternate screen on leaving) and 1049 (which saves the cursor, clears on
-// entering and restores on leaving).
+// entering, though not when it shows already, and restores on leaving).
 func (s *editor) switchScreen(n int, on bool) {
 	s.last.Joins = false
 	switch {
 	case on:
+		fresh := !s.modes.has(modeAlt)
 		if n == 1049 {
 			s.saveOrRestore(true)
-			if !s.modes.has(modeAlt) {
-				s.saved[0].Pending = s.cur.Pending
-			}
 		}
-		s.show(s.alt)
-		if n == 1049 {
+		if n == 1049 && fresh {
+			s.saved[0].Pending = s.cur.Pending
 			s.alt.clear(0, s.rows-1, s.blankCell())
 		}
+		s.show(s.alt)
 	default:
 		if n == 1047 && s.modes.has(modeAlt) {
 			s.alt.clear(0, s.rows-1, s.blankCell())
@@ -258,7 +260,7 @@ func (s *editor) saveOrRestore(save bool) {
 // softReset is DECSTR: modes and the saved cursor, while text and cursor stay.
 func (s *editor) softReset() {
 	row, col := s.cur.Row, s.cur.Col
-	s.modes.set(modeInsert|modeAppCursor|modeKeypad|modeReverseWrap|modeISOProtect|modeSideMargins, false)
+	s.modes.set(modeInsert|modeAppCursor|modeKeypad|modeReverseWrap|modeReverseAny|modeISOProtect|modeSideMargins, false)
 	s.modes.set(modeVisible|modeWrap, true)
 	s.fullMargins()
 	s.cur = freshCursor()

@@ -84,6 +84,10 @@ func (v *View) Page(after uint64) wire.AttachPage {
 		Generation: v.gen, Cols: uint16(v.s.cols), Rows: uint16(len(v.rows)),
 		Full:              after == 0 || after > v.gen || after < v.reset,
 		ApplicationCursor: v.modes.ApplicationCursor, BracketedPaste: v.modes.BracketedPaste,
+		Mouse: uint16(v.modes.Mouse), MouseEncoding: uint16(v.modes.MouseEncoding), Focus: v.modes.Focus,
+	}
+	if v.s.grid == v.s.main {
+		page.History = uint16(v.s.history.n)
 	}
 	if v.modes.CursorVisible {
 		cursor := v.cursor

@@ -106,13 +106,14 @@ func (s *surface) shiftColumns(left, n int) {
 	}
 }
 
-// back is BS and CUB. It stops at the left margin, or goes on in the row above in reverse wrap mode.
+// back is BS and CUB. It stops at the left margin, or goes on in the row above: in reverse wrap mode (45) where the line
+// there was too long, in the extended one (1045) everywhere, from the top to the bottom too.
 func (s *surface) back(n int) {
 	left := s.margin.left
 	if s.cur.Col < left {
 		left = 0
 	}
-	if !s.modes.has(modeReverseWrap) || !s.modes.has(modeWrap) {
+	if !s.modes.has(modeReverseWrap|modeReverseAny) || !s.modes.has(modeWrap) {
 		s.move(s.cur.Row, max(s.cur.Col-n, left))
 		return
 	}
@@ -122,6 +123,8 @@ func (s *surface) back(n int) {
 			s.cur.Pending = false
 		case s.cur.Col > left:
 			s.cur.Col--
+		case !s.modes.has(modeReverseAny) && (s.cur.Row == 0 || !s.grid.rows[s.cur.Row-1].wrapped):
+			return
 		default:
 			left = s.margin.left
 			s.cur.Col = s.margin.right

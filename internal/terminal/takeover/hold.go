@@ -50,9 +50,13 @@ func (t *Terminal) IO(q wire.AttachIO) (page wire.AttachPage, err error) {
 			t.tell(fmt.Sprintf("%d typed bytes were not delivered: the program does not read its input", len(q.Input)))
 			q.Input = ""
 		}
-		t.sender.typed([]byte(q.Input))
+		if t.sender.typed([]byte(q.Input)); q.Input != "" {
+			t.pace.keys = looksOfKey
+		}
 		t.resize(value(q.Cols), value(q.Rows))
-		t.look()
+		if t.hold.watched == 0 { // who watches is sent what changes when it is time
+			t.look()
+		}
 		page = t.page(q.After, true)
 	})
 	if !ok {
@@ -83,6 +87,19 @@ func (t *Terminal) Look() (page wire.AttachPage, ok bool) {
 		page.ID = t.hold.id
 	})
 	return page, ok
+}
+
+// History returns up to n lines that went up over the top, from line first on, the oldest being 0. They are masked.
+func (t *Terminal) History(first, n int) (page wire.AttachPage, err error) {
+	ok := t.do(func() {
+		t.look()
+		page = t.page(t.picture.view.Generation(), false)
+		page.Lines, _ = t.picture.view.History(first, n)
+	})
+	if !ok {
+		err = gone()
+	}
+	return page, err
 }
 
 // Held reports whether somebody holds the terminal.

@@ -10,9 +10,18 @@ import (
 // of one that the program draws in pieces, for a while. It has no timer while nothing changed.
 type pace struct {
 	timer *time.Timer
-	last  time.Time // of the last look
+	at    time.Time // when timer runs out
+	next  time.Time // before which no look is due, so that frames come as often as they may on average
+	keys  int       // looks that may come before that, since keys were typed whose echo is awaited
 	sync  time.Time // since when a frame is being drawn in pieces; zero: none is
 }
+
+// What was typed has the looks at its echo and at the frame behind it come at once, also while something else moves on the
+// screen. They are borrowed from the frames that follow, up to so many, so that there are no more pages in a second.
+const (
+	looksOfKey   = 2
+	mostBorrowed = 3
+)
 
 func (p *pace) due() <-chan time.Time {
 	if p.timer == nil {
@@ -23,10 +32,36 @@ func (p *pace) due() <-chan time.Time {
 
 func (p *pace) passed() { p.timer = nil }
 
-func (p *pace) arm(wait time.Duration) {
-	if p.timer == nil {
-		p.timer = time.NewTimer(max(wait, 0))
+// arm has a look come at a time; one that is to come before stays.
+func (p *pace) arm(at, now time.Time) {
+	if p.timer != nil {
+		if !at.Before(p.at) {
+			return
+		}
+		p.timer.Stop()
 	}
+	p.timer, p.at = time.NewTimer(max(at.Sub(now), 0)), at
+}
+
+// when is when the next look may come.
+func (p *pace) when(now time.Time, frame time.Duration) time.Time {
+	if p.keys > 0 && p.next.Sub(now) <= (mostBorrowed-1)*frame {
+		return now
+	}
+	return p.next
+}
+
+// looked takes note of a look that saw something new.
+func (p *pace) looked(now time.Time, frame time.Duration) {
+	from := now
+	if p.next.After(now) {
+		from = p.next
+	}
+	p.next = from.Add(frame)
+	if most := now.Add(mostBorrowed * frame); p.next.After(most) {
+		p.next = most
+	}
+	p.keys = max(p.keys-1, 0)
 }
 
 func (p *pace) stop() {
@@ -45,13 +80,13 @@ func (t *Terminal) dirty() {
 		t.pace.sync = time.Time{}
 	}
 	if len(t.watchers) > 0 {
-		t.pace.arm(t.pace.last.Add(t.o.Timing.Frame).Sub(now))
+		t.pace.arm(t.pace.when(now, t.o.Timing.Frame), now)
 	}
 }
 
-// held is how much longer a frame that is drawn in pieces is not shown.
+// held is how much longer a frame that is drawn in pieces is not shown. The first one is shown as it is.
 func (t *Terminal) held(now time.Time) time.Duration {
-	if t.pace.sync.IsZero() {
+	if t.pace.sync.IsZero() || t.picture.view.Generation() == 0 {
 		return 0
 	}
 	return t.pace.sync.Add(t.o.Timing.Hold).Sub(now)
@@ -60,19 +95,20 @@ func (t *Terminal) held(now time.Time) time.Duration {
 // look takes what the program has drawn. Whoever looks first, all who watch are told of a change.
 func (t *Terminal) look() {
 	now := time.Now()
-	if t.held(now) > 0 && t.picture.view.Generation() > 0 {
+	if t.held(now) > 0 {
 		return
 	}
-	t.pace.last = now
-	if t.picture.view.Refresh() {
+	if t.picture.view.Refresh() { // a look that saw nothing new holds up no frame: the echo of a key comes right behind it
+		t.pace.looked(now, t.o.Timing.Frame)
 		t.wake()
 	}
 }
 
 // refresh is look for those who watch.
 func (t *Terminal) refresh() {
-	if wait := t.held(time.Now()); wait > 0 {
-		t.pace.arm(wait)
+	now := time.Now()
+	if wait := t.held(now); wait > 0 {
+		t.pace.arm(now.Add(wait), now)
 		return
 	}
 	t.look()
@@ -115,6 +151,7 @@ func (t *Terminal) Watch(id wire.HoldID) (w *Watcher, err error) {
 			}
 			t.hold.watched++
 		}
+		t.refresh() // nobody may have looked for long; from now on that is done in time
 		w = &Watcher{t: t, hold: id, wake: make(chan struct{}, 1)}
 		t.watchers[w] = struct{}{}
 		w.wake <- struct{}{}
@@ -137,7 +174,6 @@ func (w *Watcher) Next(after uint64) (page wire.AttachPage, news bool, err error
 				return
 			}
 		}
-		w.t.look()
 		news = after != w.t.picture.view.Generation() || w.t.ended || w.t.note != "" && w.hold != ""
 		page = w.t.page(after, w.hold != "")
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -166,5 +167,45 @@ func TestU6_ARunWithADamagedRecordStillEnds(t *testing.T) {
 	l.rests()
 	if out := l.ok("jobs", "result", string(id)); out != "done\n" {
 		t.Errorf("the result is %q", out)
+	}
+}
+
+// TestP7_NineRunsWithNobodyLooking: nine agents run and no client is there when the daemon is killed. What the next one lists
+// is what runs, each with its true state, and each goes on to its own end.
+func TestP7_NineRunsWithNobodyLooking(t *testing.T) {
+	const runs = 9
+	l := newLab(t)
+	open := l.gate()
+	l.agent("codex", "while read -r line; do said=$line; done\n"+codexBegins+"\n"+codexSays("begun")+
+		"\nread -r go <$here/gate\n"+`echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"'"$said"'"}}'`+"\n"+codexEnds)
+	var ids []wire.JobID
+	for i := range runs {
+		ids = append(ids, l.start("--agent", "codex", fmt.Sprintf("number %d\n", i)))
+	}
+	for _, id := range ids {
+		l.says(id, said("begun"))
+	}
+	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
+	l.ok("start")
+	view := l.until("each is found", func(v *wire.Snapshot) bool {
+		return len(v.Jobs) == runs && !slices.ContainsFunc(v.Jobs, func(j wire.Job) bool { return j.State != wire.StateWorking })
+	})
+	found := 0
+	for _, r := range view.Runs {
+		if r.Live && r.State == wire.StateWorking {
+			found++
+		}
+	}
+	if found != runs {
+		t.Errorf("%d runs are listed as live, want %d", found, runs)
+	}
+	for range ids {
+		open()
+	}
+	for i, id := range ids {
+		l.reaches(id, wire.StateCompleted)
+		if out := l.ok("jobs", "result", string(id)); out != fmt.Sprintf("number %d\n", i) {
+			t.Errorf("the result of %s is %q", id, out)
+		}
 	}
 }

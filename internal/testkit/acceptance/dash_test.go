@@ -103,7 +103,7 @@ func TestDashboardFromAnEmptyHomeToAResult(t *testing.T) {
 	d.press("@@say:hello from the agent|sleep:1|say:and good bye\r")
 	d.shows("job-1", "hello from the agent")
 	d.shows("completed", "run end")
-	d.press("\r", "\t")
+	d.press("\r", "\t", "\t")
 	d.shows("[Result]", "and good bye")
 	d.press("q")
 	d.leaves(0)
@@ -356,7 +356,7 @@ func TestPlainLines(t *testing.T) {
 	cmd := exec.CommandContext(ctx, os.Getenv(programKey), "--plain")
 	cmd.Env, cmd.Dir = append(slices.Clone(l.env), "TERM=dumb"), l.work
 	d := l.terminal(cmd, glass.How{Cols: 120, Rows: 40})
-	d.shows("ctrl-C ends this and no job", "0 jobs, 0 approvals wait")
+	d.shows("ctrl-C ends this and no job", "0 jobs, 0 approvals to answer")
 	l.start("--agent", "demo", "@@say:x|fail:no luck")
 	d.shows("job-1  failed  demo", "(no luck)")
 	if strings.Contains(d.Raw(), "\x1b") {

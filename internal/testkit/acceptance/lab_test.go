@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +62,18 @@ func labIn(t *testing.T, base, home string, environ ...string) *lab {
 	l.config("[limits]\nrunning = 100\nmemory_floor_mb = 0\n")
 	t.Cleanup(l.end)
 	return l
+}
+
+// part is the lab for a subtest, which has a quarter of the time that is left: one that hangs leaves the others theirs.
+func (l *lab) part(t *testing.T) *lab {
+	p := *l
+	p.t = t
+	if end, ok := l.ctx.Deadline(); ok {
+		ctx, cancel := context.WithTimeout(l.ctx, time.Until(end)/4)
+		t.Cleanup(cancel)
+		p.ctx = ctx
+	}
+	return &p
 }
 
 // end stops the daemon with its runs and fails the test when a process of the home is left.
@@ -148,9 +161,28 @@ func (l *lab) until(what string, want func(*wire.Snapshot) bool) *wire.Snapshot 
 		return nil
 	})
 	if !errors.Is(err, done) {
-		l.t.Fatalf("waiting until %s: %v; last seen: %+v", what, err, last)
+		l.t.Fatalf("waiting until %s: %v; last seen:%s", what, err, told(last))
 	}
 	return last
+}
+
+// told is what a snapshot says of its jobs and runs, a line each.
+func told(view *wire.Snapshot) string {
+	if view == nil {
+		return " nothing"
+	}
+	var out strings.Builder
+	for i := range view.Jobs {
+		j := &view.Jobs[i]
+		fmt.Fprintf(&out, "\n%s of %s: %s: %s", j.Job, j.Agent, j.State, detail(j))
+	}
+	for _, r := range view.Runs {
+		fmt.Fprintf(&out, "\n%s: %s, live: %v: %s", r.Handle, r.State, r.Live, text(r.Detail))
+	}
+	for _, a := range view.Approvals {
+		fmt.Fprintf(&out, "\n%s asks: %s", a.Job, a.Summary)
+	}
+	return out.String()
 }
 
 // job is a job of a snapshot.
@@ -176,11 +208,13 @@ func (l *lab) reaches(id wire.JobID, state wire.AgentState) *wire.Job {
 	return j
 }
 
-func detail(j *wire.Job) string {
-	if j.Detail == nil {
+func detail(j *wire.Job) string { return text(j.Detail) }
+
+func text(s *string) string {
+	if s == nil {
 		return ""
 	}
-	return *j.Detail
+	return *s
 }
 
 // gate makes a door at which an agent waits with "read -r go <$here/gate"; each call lets it through once.

@@ -30,8 +30,8 @@ func (l *lab) send(j *wire.Job, mode wire.SendMode, prompt, key string) (*wire.D
 	return conn.Call(l.ctx, wire.WorkbenchSend{Session: j.Session, Conversation: *j.Conversation, Prompt: prompt, Mode: mode, Key: key})
 }
 
-// TestP10_SteersArriveWholeAndOnce: the texts that break terminals go into a running turn as they are.
-func TestP10_SteersArriveWholeAndOnce(t *testing.T) {
+// TestP10_U2_SteersArriveWholeAndOnce: the first turn of a conversation is steered, and the texts that break terminals go into a running turn as they are.
+func TestP10_U2_SteersArriveWholeAndOnce(t *testing.T) {
 	l := newLab(t)
 	l.ok("start")
 	for name, text := range map[string]string{

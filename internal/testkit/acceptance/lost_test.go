@@ -4,6 +4,7 @@ package acceptance
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,8 @@ func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 	want := l.kept(live)
 	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
 	state, saved := filepath.Join(l.home, "state"), filepath.Join(l.base, "saved")
-	l.run("cp", "-a", state, saved)
+	l.must(os.Mkdir(saved, 0o700))
+	l.run("sh", "-c", "cp -a "+state+"/ledger* "+state+"/accepted.jsonl "+saved) // not ctl: a copied socket reaches nobody
 	for name, harm := range map[string]func(path string) error{
 		"deleted":         os.Remove,
 		"emptied":         func(path string) error { return os.Truncate(path, 0) },
@@ -60,8 +62,11 @@ func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 	} {
 		for with, gone := range map[string][]string{"copy": nil, "older copy": {"ledger.copy"}, "no copy": {"ledger.copy", "ledger.copy.1"}} {
 			t.Run(name+", "+with, func(t *testing.T) {
-				l := *l
-				l.t = t
+				l := l.part(t)
+				t.Cleanup(func() {
+					_ = syscall.Kill(l.daemon(), syscall.SIGKILL) // none when the start failed
+					l.must(exec.Command("sh", "-c", "rm -rf "+state+"/ledger* "+state+"/accepted.jsonl "+state+"/broken* && cp -a "+saved+"/. "+state).Run())
+				})
 				for _, file := range append(gone, "ledger.db-wal", "ledger.db-shm") {
 					_ = os.Remove(filepath.Join(state, file)) // may be missing
 				}
@@ -81,8 +86,6 @@ func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 				if code, _, _ := l.scv("jobs", "result", "job-4"); code != 3 {
 					t.Errorf("the dismissed job: code %d", code)
 				}
-				l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
-				l.run("sh", "-c", "rm -rf "+state+"/ledger* "+state+"/broken* && cp -a "+saved+"/. "+state)
 			})
 		}
 	}
@@ -90,6 +93,58 @@ func TestS15_LostLedgerIsBuiltAnew(t *testing.T) {
 	open()
 	l.reaches(live, wire.StateCompleted)
 	open()
+}
+
+// TestR3_CleanedSocketsComeBack: somebody cleaned the folder of the shims' sockets, and the daemon was killed. The next one
+// finds the live runs again, one with pipes and one that is kept between its turns, and each goes on to its end.
+func TestR3_CleanedSocketsComeBack(t *testing.T) {
+	l := newLab(t)
+	open := l.gate()
+	l.agent("codex", "while read -r line; do :; done\n"+codexBegins+"\n"+codexSays("begun")+"\nread -r go <$here/gate\n"+codexSays("done")+"\n"+codexEnds)
+	piped, kept := l.start("--agent", "codex", "x"), l.start("--agent", "demo-live", "@@say:up|ask:touch x|say:done")
+	l.says(piped, said("begun"))
+	l.reaches(kept, wire.StateAwaitingInput)
+	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
+	ctl := filepath.Join(l.home, "state", "ctl")
+	if sockets, err := os.ReadDir(ctl); err != nil || len(sockets) != 2 {
+		t.Fatalf("%v %v", sockets, err)
+	}
+	l.must(os.RemoveAll(ctl))
+	l.ok("start")
+	l.reaches(piped, wire.StateWorking)
+	l.reaches(kept, wire.StateAwaitingInput)
+	open()
+	l.reaches(piped, wire.StateCompleted)
+	view := l.until("it asks", func(v *wire.Snapshot) bool { return len(v.Approvals) == 1 })
+	l.ok("approvals", "approve", string(view.Approvals[0].ID))
+	l.reaches(kept, wire.StateCompleted)
+}
+
+// TestR3_FolderAmongTheSockets: what lies where a socket was is not removed when it is a folder; scv why says what it is
+// and what to do, and then the run goes on.
+func TestR3_FolderAmongTheSockets(t *testing.T) {
+	l := newLab(t)
+	open := l.gate()
+	l.agent("codex", "while read -r line; do :; done\n"+codexBegins+"\n"+codexSays("begun")+"\nread -r go <$here/gate\n"+codexSays("done")+"\n"+codexEnds)
+	id := l.start("--agent", "codex", "x")
+	l.says(id, said("begun"))
+	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
+	sockets, err := filepath.Glob(filepath.Join(l.home, "state", "ctl", "*"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("%v %v", sockets, err)
+	}
+	l.must(errors.Join(os.Remove(sockets[0]), os.Mkdir(sockets[0], 0o700)))
+	l.ok("start")
+	j := l.reaches(id, wire.StateUnknown)
+	for _, out := range []string{detail(j), l.ok("why", string(id))} {
+		if !strings.Contains(out, "folder") || !strings.Contains(out, "move it away") {
+			t.Errorf("it says %q", out)
+		}
+	}
+	l.must(os.Remove(sockets[0]))
+	l.reaches(id, wire.StateWorking)
+	open()
+	l.reaches(id, wire.StateCompleted)
 }
 
 // rested waits until no run of an agent lives.

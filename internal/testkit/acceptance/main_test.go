@@ -11,6 +11,7 @@ import (
 
 	"scv/internal/testkit/census"
 	"scv/internal/testkit/fakeagent"
+	"scv/internal/testkit/sdkpeer"
 )
 
 const (
@@ -21,6 +22,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == sdkpeer.Name {
+		os.Exit(sdkpeer.Main(os.Args, os.Getenv("HOME"), os.Stdin, os.Stdout))
+	}
 	if os.Getenv(playKey) != "" {
 		os.Exit(fakeagent.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}

@@ -37,7 +37,6 @@ type row struct {
 	last  wire.JobID // of the conversation in the mode auto
 	asks  wire.JobID // of the one in the mode always
 	turns int
-	lost  int // conversations that the agent forgot
 }
 
 // yes is the cell of what works.
@@ -93,12 +92,7 @@ func (m *row) resumes(crash func()) string {
 	}
 	id := m.turn("@@" + h.step + remembers)
 	if !h.begins(id) {
-		if !m.forgot(id) {
-			m.t.Fatalf("%s did not go on: %s", id, m.ok("jobs", "log", string(id)))
-		}
-		m.last = m.begin("auto", "@@say:word-1")
-		m.replied(m.last, "word-1")
-		return m.resumes(crash)
+		m.t.Fatalf("%s did not go on: %s", id, m.ok("jobs", "log", string(id)))
 	}
 	crash()
 	h.letGo()
@@ -111,14 +105,6 @@ func (m *row) resumes(crash func()) string {
 		m.t.Errorf("the conversation holds %q", reply)
 	}
 	return yes
-}
-
-// forgot reports whether an agent lost a conversation of its own: gemini does so now and then when another one is begun
-// (google-gemini/gemini-cli#27368), and the job says it. It is tried again three times.
-func (m *row) forgot(id wire.JobID) bool {
-	j := m.reaches(id, wire.StateFailed)
-	m.lost++
-	return m.kind == "gemini" && m.lost <= 3 && strings.Contains(detail(j), "the conversation to go on with was not found")
 }
 
 func (m *row) steers(crash func()) string {
@@ -137,7 +123,16 @@ func (m *row) steers(crash func()) string {
 		answer <- told{st, err}
 	}()
 	given(m.stage, *into.Run, text, answer)
+	before := m.daemon()
 	crash()
+	if m.daemon() == before { // who sent it hears of it while the tool still runs
+		select {
+		case said := <-answer:
+			answer <- said
+		case <-m.ctx.Done():
+			m.t.Fatalf("%s said nothing of the prompt as long as its tool ran", m.kind)
+		}
+	}
 	h.letGo()
 	reply := m.ended(id, wire.StateCompleted)
 	h.once(id)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"scv/internal/testkit/realagent"
+	"scv/internal/testkit/sdkpeer"
 	"scv/internal/wire"
 )
 
@@ -39,20 +40,24 @@ func subjects() []subject {
 		{kind: "codex", over: cli, real: realagent.Codex},
 		{kind: "claude", over: live, real: realagent.Claude},
 		{kind: "claude", over: cli, real: realagent.Claude},
-		{kind: "gemini", over: live, real: realagent.Gemini, model: "gemini-2.5-flash", forgets: true},
+		{kind: "gemini", over: live, real: realagent.Gemini, model: "gemini-2.5-flash", slow: true},
 		{kind: "gemini", over: cli, real: realagent.GeminiCLI, model: "gemini-2.5-flash", slow: true},
 		{kind: "opencode", over: live, real: realagent.Opencode, slow: true},
 		{kind: "opencode", over: cli, real: realagent.OpencodeCLI, slow: true},
 		{kind: "codex-acp", over: live, real: realagent.CodexACP, own: true, slow: true, outside: true},
 		{kind: "claude-agent-acp", over: live, real: realagent.ClaudeACP, own: true, slow: true},
+		{kind: sdkpeer.Name, over: live, real: sdkPeer, own: true, built: true},
 		{kind: "demo-live", over: live},
 	}
 }
 
 // wanted reports whether a subject is tried in this run. One that is fast and missing fails in CI.
 func (s subject) wanted() bool {
+	if s.built {
+		return true
+	}
 	installed := os.Getenv("SCV_REAL_"+strings.ToUpper(strings.ReplaceAll(s.kind, "-", "_"))) != ""
-	if *everyFlag || s.slow || s.forgets {
+	if *everyFlag || s.slow {
 		return s.real == nil || *everyFlag && installed
 	}
 	return true
@@ -85,7 +90,7 @@ func (s subject) row(t *testing.T) string {
 		crashed := c.do(m, m.crash)
 		line.WriteString(" " + both(plain, crashed) + " |")
 	}
-	if m.a != nil && !s.slow { // adapters and opencode do look things up
+	if m.a != nil && m.a.Proxy != nil && !s.slow { // adapters and opencode do look things up
 		m.a.NoDials(t)
 	}
 	return line.String()
@@ -202,8 +207,10 @@ const agentsNotes = `
 is a transport that has no way to ask: its agent refuses by itself what the mode does not allow, and the job's detail
 counts that. Use the live transport where you want to be asked; it is the one that is chosen by itself.
 
-gemini loses a conversation now and then when another one is begun (google-gemini/gemini-cli#27368): the job then fails
-and says that it was not found, and the try was made again.
+acp-go-sdk is a small agent of the tests' own, written with the Go library of that name for the protocol (C20).
+
+gemini loses a conversation that is opened again within the minute it began (google-gemini/gemini-cli#27368): a job that
+goes on with one is starting until that minute is over, and says so.
 
 Kept by ` + "`TestMatrix`" + `, which compares its rows with this page in every run of the tests: codex, claude and the
 demo agent; the others in ` + "`make agents`" + `.

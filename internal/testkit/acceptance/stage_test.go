@@ -21,13 +21,13 @@ import (
 
 // A subject is an agent over one transport.
 type subject struct {
-	kind    string // name of the agent
-	over    string // live or cli
-	real    func(testing.TB, realagent.Options) *realagent.Agent
-	model   string // "" for the one that its own settings name
-	own     bool   // it is one of the configuration, not of this release
-	slow    bool   // it takes minutes
-	forgets bool   // it may lose a conversation that is less than a minute old: its row is not for every run
+	kind  string // name of the agent
+	over  string // live or cli
+	real  func(testing.TB, realagent.Options) *realagent.Agent
+	model string // "" for the one that its own settings name
+	own   bool   // it is one of the configuration, not of this release
+	slow  bool   // it takes minutes
+	built bool   // it comes with these tests
 	// It asks only for what its model wants to run outside of its sandbox.
 	outside bool
 }

@@ -13,7 +13,6 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/testkit/glass"
-	"scv/internal/testkit/need"
 	"scv/internal/wire"
 )
 
@@ -118,6 +117,20 @@ func TestP38_P12_TheTerminalOfTheDemo(t *testing.T) {
 	l.reaches(waits, wire.StateCompleted)
 }
 
+// TestTheLiveDemoIsTakenOver while its process rests: that is closed first, and the next turn goes on with the session.
+func TestTheLiveDemoIsTakenOver(t *testing.T) {
+	l := newLab(t)
+	j := l.reaches(l.start("--agent", "demo-live", "@@say"), wire.StateCompleted)
+	w := l.attach(60, 20, "attach", string(j.Job))
+	w.shows("Type a line")
+	waits := l.sendQueued(j.Job, "@@say")
+	l.must(w.Type("/quit\r"))
+	w.closed()
+	if next := l.reaches(waits, wire.StateCompleted); *next.Conversation != *j.Conversation {
+		t.Errorf("it went on as %s and not as %s", *next.Conversation, *j.Conversation)
+	}
+}
+
 // TestATerminalIsGivenBackWhateverEndsIt: signals, a lost keyboard, the end of the agent.
 func TestATerminalIsGivenBackWhateverEndsIt(t *testing.T) {
 	l := newLab(t)
@@ -144,7 +157,7 @@ func TestATerminalIsGivenBackWhateverEndsIt(t *testing.T) {
 }
 
 // TestS1_TakeoversSurviveTheDaemon that is killed while the owner types: the screen is the same, each line came once, and
-// the window goes on by itself.
+// the window goes on by itself. What went to a daemon that was just dying is said to be lost, and typed again.
 func TestS1_TakeoversSurviveTheDaemon(t *testing.T) {
 	l := newLab(t)
 	j := l.resting()
@@ -160,6 +173,12 @@ func TestS1_TakeoversSurviveTheDaemon(t *testing.T) {
 			word += "-x"
 		}
 		l.ok("start")
+		const lost = "may be lost"
+		if text, err := w.Until(l.ctx, func(text string) bool { return strings.Contains(text, word) || strings.Contains(text, lost) }); err != nil {
+			t.Fatalf("%v; it shows\n%s", err, text)
+		} else if !strings.Contains(text, word) {
+			w.types("-x")
+		}
 		l.must(w.Type("\r"))
 		text := w.shows("you said: " + word + "\n")
 		if n := strings.Count(text, word); n != 2 {
@@ -240,6 +259,36 @@ func TestP10_AMegabyteIsTyped(t *testing.T) {
 	l.sees(nil, page.ID, func(p wire.AttachPage) bool { return strings.Contains(textOf(p), " 1048576") })
 }
 
+// TestP40_TheOwnerScrollsAndClicks: what went over the top is paged through and left by any key; the mouse goes to a program
+// that asked for it and nowhere else; an Escape that was typed alone stays alone.
+func TestP40_TheOwnerScrollsAndClicks(t *testing.T) {
+	l := newLab(t, "SHELL=/bin/sh")
+	j := l.resting()
+	ask := `stty raw -echo; printf '\033[?1000h\033[?1006h'; echo it asks; dd bs=1 count=16 2>/dev/null | od -An -c; stty sane`
+	l.must(os.WriteFile(filepath.Join(l.work, "ask"), []byte(ask), 0o600))
+	w := l.attach(90, 12, "shell", string(j.Job))
+	w.shows("ctrl-] lets go")
+	l.must(w.Type("i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo line $i is here; done\r"))
+	w.shows("line 100 is here", "alt-PageUp")
+	l.must(w.Type("\x1b[5;3~"))
+	w.shows("line 85 is here", "lines up")
+	l.must(w.Type("\x1b[5;3~\x1b[5;3~"))
+	w.shows("line 65 is here", "lines up")
+	l.must(w.Type("\x1b[6;3~\x1b[6;3~\x1b[6;3~"))
+	w.shows("line 100 is here")
+	l.must(w.Type("\x1b[5;3~"))
+	w.shows("lines up")
+	l.must(w.Type("sh ./ask\r")) // any key is the way back
+	w.shows("it asks", "line 100 is here")
+	l.must(w.Type("\x1b"))
+	l.must(w.Type("x"))
+	l.must(w.Type("\x1b[<0;5;3M\x1b[<0;5;99Mzzzzz")) // the second is on no row of the program's
+	w.shows("033   x 033   [   <   0   ;   5   ;   3   M   z   z   z   z")
+	l.must(w.Type("\x1d"))
+	w.closed()
+	l.ok("jobs", "shell", "--end", string(j.Job))
+}
+
 // TestTwoHundredAttachesAndAFlood: a program that never stops talking starves nobody, and each attach takes the terminal.
 func TestTwoHundredAttachesAndAFlood(t *testing.T) {
 	l := newLab(t, "SHELL=/bin/sh")
@@ -292,32 +341,4 @@ func TestT38_T55_WhatTheOwnerSees(t *testing.T) {
 		return strings.Contains(textOf(p), "0   n") || strings.Contains(strings.ReplaceAll(textOf(p), " ", ""), "?62;22c")
 	})
 	l.ok("jobs", "shell", "--end", string(j.Job))
-}
-
-// TestRealProgramsInTheTerminal draw their screens there and leave on their own keys.
-func TestRealProgramsInTheTerminal(t *testing.T) {
-	for _, c := range []struct{ program, command, draws, leave string }{
-		{"vim", "vim -u NONE -n text", "the last line", ":q!\r"},
-		{"less", "less text", "the last line", "q"},
-		{"htop", "htop", "PID", "q"},
-		{"tmux", "tmux -L takeover -f /dev/null new 'cat text; exec cat'", "the last line", "\x03"},
-		{"mc", "mc -a", "Quit", "\x1b0"},
-		{"fzf", "fzf < text", "the last line", "\x1b"},
-	} {
-		t.Run(c.program, func(t *testing.T) {
-			path := need.Program(t, c.program)
-			l := newLab(t, "SHELL=/bin/sh")
-			l.env = append(l.env, "PATH="+filepath.Dir(path)+":/usr/bin:/bin")
-			l.must(os.WriteFile(filepath.Join(l.work, "text"), []byte("one\ntwo\nthe last line\n"), 0o600))
-			j := l.resting()
-			w := l.attach(100, 31, "shell", string(j.Job))
-			w.shows("ctrl-] lets go")
-			l.must(w.Type(c.command + "; echo it has 'left'\r"))
-			w.shows(c.draws)
-			l.must(w.Type(c.leave))
-			w.shows("it has left")
-			l.must(w.Type("exit\r"))
-			w.closed()
-		})
-	}
 }

@@ -3,6 +3,7 @@ package census
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,10 @@ const leaveMillis = 15_000
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("/tmp", "c")
 	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := os.Chmod(dir, 0o711); err != nil { // some tests have another user come to what lies in it
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -60,10 +65,13 @@ func Main(m *testing.M) int {
 const runtimeDescriptors = 6
 
 // Left tells, in a sentence each, what lives of the tests that worked below dir: processes, after a wait for those that
-// are on their way out, and listening sockets. Processes are ended.
-func Left(dir string) (left []string) {
+// are on their way out, listening sockets, and locks of worktrees that a run took and nobody gave back. Processes are
+// ended.
+func Left(dir string) []string { return leftWithin(dir, leaveMillis) }
+
+func leftWithin(dir string, millis int) (left []string) {
 	for pid, line := range Processes(dir) {
-		if !Leaves(pid) {
+		if !leaves(pid, millis) {
 			left = append(left, fmt.Sprintf("process %d %s", pid, line))
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
@@ -71,7 +79,27 @@ func Left(dir string) (left []string) {
 	for _, path := range sockets(dir) {
 		left = append(left, "socket "+path)
 	}
+	for _, path := range locks(dir) {
+		left = append(left, "the lock of a worktree "+path)
+	}
 	return left
+}
+
+// lockLead is how the reason begins that a run gives for the lock of its worktree.
+const lockLead = "scv: "
+
+// locks are those of worktrees below dir that were taken for a run. Somebody else's are theirs.
+func locks(dir string) (out []string) {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() != "locked" || filepath.Base(filepath.Dir(filepath.Dir(path))) != "worktrees" {
+			return nil // what cannot be read, or went meanwhile, holds none
+		}
+		if reason, err := os.ReadFile(path); err == nil && bytes.HasPrefix(reason, []byte(lockLead)) {
+			out = append(out, path)
+		}
+		return nil
+	})
+	return out
 }
 
 // Processes are the command lines of those that work below dir, this one excepted. A process is known by its
@@ -124,13 +152,15 @@ func Descriptors(pid int) (out []string) {
 }
 
 // Leaves waits for a process that may be on its way out, and reports whether it went.
-func Leaves(pid int) bool {
+func Leaves(pid int) bool { return leaves(pid, leaveMillis) }
+
+func leaves(pid, millis int) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return true
 	}
 	defer unix.Close(fd)
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, leaveMillis)
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, millis)
 	return err == nil && n > 0
 }
 
@@ -161,14 +191,19 @@ func sockets(dir string) (out []string) {
 }
 
 // Memory is the resident memory of a process in KiB, 0 when it is gone.
-func Memory(pid int) (kib int) {
-	text, _ := os.ReadFile(proc(pid, "status"))
+func Memory(pid int) (kib int) { return figure(pid, "status", "VmRSS:") }
+
+// Share is what a process takes of the memory in KiB: its own, and its part of what it shares; 0 when it is gone.
+func Share(pid int) (kib int) { return figure(pid, "smaps_rollup", "Pss:") }
+
+func figure(pid int, file, key string) (n int) {
+	text, _ := os.ReadFile(proc(pid, file))
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			_, _ = fmt.Sscan(rest, &kib)
+		if rest, ok := strings.CutPrefix(line, key); ok {
+			_, _ = fmt.Sscan(rest, &n)
 		}
 	}
-	return kib
+	return n
 }
 
 // Threads is the number of threads of a process, 0 when it is gone.

@@ -5,7 +5,6 @@ package chaos
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,53 +165,5 @@ func callsFail(t *testing.T, call, fault string, n int) {
 		if j.Run != nil {
 			l.log(*j.Run, &wish{tag: j.Task})
 		}
-	}
-}
-
-// TestS10_FewDescriptors: a daemon that may have 48 of them, and more clients than that. It stays up, says to clients that
-// it is busy or lets them wait, and serves again when they are gone; a job that cannot be started says so.
-func TestS10_FewDescriptors(t *testing.T) {
-	l := newLab(t)
-	l.restart()
-	l.d.kill()
-	cmd := exec.Command("sh", "-c", "ulimit -n 48; exec "+l.prog.scv+" run")
-	cmd.Env, cmd.Dir = l.env, l.work
-	l.must(cmd.Start())
-	l.d = &daemon{cmd: cmd, gone: make(chan struct{})}
-	go func() {
-		defer close(l.d.gone)
-		_ = cmd.Wait()
-	}()
-	l.ready()
-	var conns []net.Conn
-	for range 60 {
-		if c, err := net.DialTimeout("unix", l.target().Socket, time.Second); err == nil {
-			conns = append(conns, c)
-		}
-	}
-	_, err := l.ask(l.ctx, wire.WorkbenchStart{Workspace: l.work, Agent: "demo", Prompt: "@@say:hello", Key: client.NewKey()})
-	t.Logf("with %d clients a start gives: %v", len(conns), err)
-	for _, c := range conns {
-		_ = c.Close()
-	}
-	for {
-		st, err := l.ask(l.ctx, wire.WorkbenchStart{Workspace: l.work, Agent: "codex", Prompt: talk("again", 3, 1), Key: client.NewKey()})
-		if refused(err, wire.ReasonBusy) { // it has not seen yet that they went
-			continue
-		}
-		if err != nil {
-			t.Fatalf("%v; it has open: %q", err, census.Descriptors(l.d.cmd.Process.Pid))
-		}
-		ref := *st.WorkbenchJob
-		view := l.until("it has ended", func(v *wire.Snapshot) bool { j := jobOf(v, ref); return j != nil && j.State.Final() })
-		t.Logf("a job then: %s %s", jobOf(view, ref).State, deref(jobOf(view, ref).Detail))
-		if jobOf(view, ref).State == wire.StateCompleted || l.ctx.Err() != nil {
-			break
-		}
-	}
-	select {
-	case <-l.d.gone:
-		t.Error("the daemon went")
-	default:
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"scv/internal/client"
 	"scv/internal/testkit/need"
@@ -52,9 +53,34 @@ func TestS12_ReusedProcessNumbers(t *testing.T) {
 	}
 }
 
+// hears watches the workbench, whichever daemon serves it, until ctx ends, and then gives what was said of a job with a text
+// in it; empty for nothing.
+func (l *lab) hears(ctx context.Context, text string) <-chan string {
+	found := make(chan string, 1)
+	go func() {
+		what := ""
+		for ctx.Err() == nil {
+			_ = client.WatchWorkbench(ctx, l.target(), func(v *wire.Snapshot, _ wire.WorkbenchDelta) error {
+				for i := range v.Jobs {
+					if said := deref(v.Jobs[i].Detail); strings.Contains(said, text) {
+						what = said
+					}
+				}
+				return nil
+			})
+			select { // a daemon that is not there yet
+			case <-ctx.Done():
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+		found <- what
+	}()
+	return found
+}
+
 // TestS13_ClockJumps: the wall clock of a daemon jumps a day ahead, back two, and to where it was, while a job runs and
-// another waits in its queue. Nothing expires, nothing is out of order, and a daemon that is started at the wrong time
-// goes on as well.
+// another waits in its queue. Nothing expires, nobody is said to be silent, nothing is out of order, and a daemon
+// that is started at the wrong time goes on as well.
 func TestS13_ClockJumps(t *testing.T) {
 	l := newLab(t)
 	clock := filepath.Join(l.base, "clock")
@@ -68,6 +94,9 @@ func TestS13_ClockJumps(t *testing.T) {
 		Session: j.Session, Conversation: *j.Conversation, Prompt: talk("second", 5, 1), Mode: wire.SendQueue, Key: client.NewKey(),
 	})
 	l.must(err)
+	ctx, stop := context.WithCancel(l.ctx)
+	defer stop()
+	silent := l.hears(ctx, "no report since")
 	run, seen := *j.Run, 0
 	done := context.Canceled
 	follow := func(until int) {
@@ -95,6 +124,10 @@ func TestS13_ClockJumps(t *testing.T) {
 	}
 	l.reaches(ref, wire.StateCompleted)
 	l.reaches(*st.WorkbenchJob, wire.StateCompleted)
+	stop()
+	if what := <-silent; what != "" {
+		t.Errorf("a job that reports all the time is said to be silent: %s", what)
+	}
 	view := l.rests()
 	if got := numbers(l.events(run)); !gapless(got, 100) {
 		t.Errorf("the log holds %v", got)

@@ -104,7 +104,7 @@ func (l *lab) end() {
 		log, _ := os.ReadFile(filepath.Join(l.base, "daemon.log")) // absent when none was started
 		l.t.Logf("the daemons' log ends:\n%s", log[max(0, len(log)-6000):])
 		if keep := os.Getenv("SCV_CHAOS_KEEP"); keep != "" {
-			l.t.Logf("kept: %v", os.CopyFS(filepath.Join(keep, filepath.Base(l.base)), os.DirFS(l.base)))
+			l.t.Logf("kept: %v", exec.Command("cp", "-r", l.base, keep).Run())
 		}
 	}
 	if !l.shared {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,7 +32,25 @@ type dialogue struct {
 	conversation wire.ConversationID
 	turns        []*turn
 	steers       []*steered
-	answers      map[string]bool // by command: approved
+	answers      map[string]bool // by tag: approved
+	speaker
+}
+
+// A speaker is the agent of a dialogue.
+type speaker struct {
+	agent  string
+	first  string                          // what the first numbered line of a turn begins with
+	script func(tag string, ms int) string // of a turn, see turn
+	ran    func(tag string, h heard) int   // how often what it asked for was run
+	acts   []string                        // what can be done with it
+}
+
+// demo is the agent of this program: it is asked, steered and cancelled.
+func demo() speaker {
+	return speaker{
+		agent: "demo-live", first: "n 1. ", script: script, acts: []string{"prompt", "answer", "steer", "edit", "drop", "cancel"},
+		ran: func(tag string, h heard) int { return h.count("Allowed: run " + tag + "\n") },
+	}
 }
 
 // A turn is a prompt of a dialogue and what was acknowledged of it. Every turn says two numbered lines around a question.
@@ -72,6 +91,7 @@ func (d *dialogue) talk(ctx, finish context.Context) error {
 		{"drop", 1, d.drop},
 		{"cancel", 1, d.cancel},
 	}
+	acts = slices.DeleteFunc(acts, func(a act) bool { return !slices.Contains(d.acts, a.name) })
 	total := 0
 	for _, a := range acts {
 		total += a.weight
@@ -119,8 +139,8 @@ func (d *dialogue) jobs(ctx context.Context) (map[wire.JobID]*wire.Job, *wire.Sn
 // prompt gives the next turn. What waits may be two turns.
 func (d *dialogue) prompt(ctx context.Context) error {
 	t := &turn{tag: d.tag()}
-	text := script(t.tag, d.random.IntN(15))
-	var cmd wire.Command = wire.WorkbenchStart{Workspace: d.l.work, Agent: "demo-live", Prompt: text, Key: client.NewKey()}
+	text := d.script(t.tag, d.random.IntN(15))
+	var cmd wire.Command = wire.WorkbenchStart{Workspace: d.l.work, Agent: d.agent, Prompt: text, Mode: new(wire.ModeAlways), Key: client.NewKey()}
 	if d.conversation != "" {
 		jobs, _, err := d.jobs(ctx)
 		if err != nil {
@@ -174,13 +194,18 @@ func (d *dialogue) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(view.Approvals, func(a wire.Approval) bool {
-		return slices.ContainsFunc(d.turns, func(t *turn) bool { return t.job == a.Job })
-	})
-	if i < 0 {
+	var a *wire.Approval
+	var of *turn
+	for i := range view.Approvals {
+		for _, t := range d.turns {
+			if t.job == view.Approvals[i].Job {
+				a, of = &view.Approvals[i], t
+			}
+		}
+	}
+	if a == nil {
 		return errSkip
 	}
-	a := view.Approvals[i]
 	yes := d.random.IntN(3) > 0
 	_, err = d.l.insist(ctx, wire.WorkbenchApprove{ID: a.ID, Approved: yes, Digest: a.Digest, Key: client.NewKey()})
 	if refused(err, wire.ReasonExpired) { // it went with its turn
@@ -189,11 +214,14 @@ func (d *dialogue) answer(ctx context.Context) error {
 	if refused(err, wire.ReasonNotFound) {
 		return fmt.Errorf("%s, which asks %q, was shown and is not known: %w", a.ID, a.Command, err)
 	}
-	if before, is := d.answers[a.Command]; is && err == nil {
+	if before, is := d.answers[of.tag]; is && err == nil {
 		return fmt.Errorf("%q was answered twice: %v, %v", a.Command, before, yes)
 	}
+	if err == nil && !strings.Contains(a.Command, of.tag) {
+		return fmt.Errorf("the turn %s asked %q", of.tag, a.Command)
+	}
 	if err == nil {
-		d.answers[a.Command] = yes
+		d.answers[of.tag] = yes
 	}
 	return err
 }
@@ -246,7 +274,7 @@ func (d *dialogue) edit(ctx context.Context) error {
 		return err
 	}
 	fresh := d.tag()
-	_, err = d.l.insist(ctx, wire.JobEdit{Session: d.session, Job: t.job, Prompt: script(fresh, 1), Key: client.NewKey()})
+	_, err = d.l.insist(ctx, wire.JobEdit{Session: d.session, Job: t.job, Prompt: d.script(fresh, 1), Key: client.NewKey()})
 	if refused(err, wire.ReasonConflict, wire.ReasonBusy) { // it began meanwhile
 		t.maybe = append(t.maybe, fresh)
 		return errSkip
@@ -295,14 +323,27 @@ func (d *dialogue) cancel(ctx context.Context) error {
 func TestS1_S3_LiveAgentsUnderKills(t *testing.T) {
 	seed := seed(t)
 	k := newLab(t).loop()
+	finish := k.talkers(seed, []speaker{demo(), demo(), demo(), demo(), demo()})
+	places := slices.DeleteFunc(failpoint.OfDaemon(), turnsTail)
+	for _, s := range schedule(seed, places, 100**longFlag, small) {
+		k.live(s)
+	}
+	finish()
+}
+
+// talkers let owners talk to agents. The function that it returns starts a daemon that stays, waits until each has the
+// answer to what it asked, and judges.
+func (k *loop) talkers(seed uint64, speakers []speaker) (finish func()) {
 	var all []*dialogue
 	var wg sync.WaitGroup
 	ctx, stop := context.WithCancel(k.ctx)
-	defer stop()
 	var mu sync.Mutex
 	var failed error
-	for i := range 5 {
-		d := &dialogue{l: k.lab, name: fmt.Sprintf("d%d", i), random: random(seed, uint64(300+i)), said: k.said, acks: map[string]int{}, answers: map[string]bool{}}
+	for i, s := range speakers {
+		d := &dialogue{
+			l: k.lab, name: fmt.Sprintf("d%d", i), random: random(seed, uint64(300+i)), said: k.said, acks: map[string]int{},
+			answers: map[string]bool{}, speaker: s,
+		}
 		all = append(all, d)
 		wg.Go(func() {
 			if err := d.talk(ctx, k.ctx); err != nil && k.ctx.Err() == nil {
@@ -312,16 +353,15 @@ func TestS1_S3_LiveAgentsUnderKills(t *testing.T) {
 			}
 		})
 	}
-	places := slices.DeleteFunc(failpoint.OfDaemon(), turnsTail)
-	for _, s := range schedule(seed, places, 100**longFlag, small) {
-		k.live(s)
+	return func() {
+		k.t.Helper()
+		k.start("", "")
+		stop()
+		wg.Wait()
+		if failed != nil {
+			k.t.Error(failed)
+		}
+		k.allow()
+		k.judgeAll(all)
 	}
-	k.start("", "")
-	stop()
-	wg.Wait()
-	if failed != nil {
-		t.Error(failed)
-	}
-	k.allow()
-	k.judgeAll(all)
 }

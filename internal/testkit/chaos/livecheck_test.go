@@ -49,17 +49,17 @@ func (d *dialogue) judge(t *turn, j *wire.Job, h heard) {
 	if slices.Contains(t.maybe, j.Task) {
 		t.edits, t.tag = append(t.edits, t.tag), j.Task
 	}
-	first, last, ran := h.count("n 1. "+t.tag+"\n"), h.count("n 2. "+t.tag+"\n"), h.count("Allowed: run "+t.tag+"\n")
+	first, last, ran := h.count(d.first+t.tag+"\n"), h.count("n 2. "+t.tag+"\n"), d.ran(t.tag, h)
 	complain := func(format string, args ...any) {
 		l.t.Helper()
 		l.t.Errorf("%s (%s, %s, %q): %s; said %d and %d, ran %d", t.tag, t.job, j.State, deref(j.Detail), fmt.Sprintf(format, args...), first, last, ran)
 	}
 	for _, old := range t.edits {
-		if h.count("n 1. "+old+"\n") != 0 {
+		if h.count(d.first+old+"\n") != 0 {
 			complain("its prompt was changed and the agent was given %s", old)
 		}
 	}
-	yes, answered := d.answers["run "+t.tag]
+	yes, answered := d.answers[t.tag]
 	switch {
 	case j.Task != t.tag:
 		complain("its task is %q", j.Task)
@@ -127,13 +127,13 @@ func (k *loop) judgeAll(all []*dialogue) {
 			acks[name] += n
 		}
 	}
-	k.tell("daemon killed, live agents", len(jobs), counts, acks)
-	for _, name := range []string{"prompt", "answer", "steer", "edit", "drop", "cancel"} {
+	k.tell("daemon killed, live "+all[0].agent, len(jobs), counts, acks)
+	for _, name := range all[0].speaker.acts {
 		if acks[name] == 0 {
 			k.t.Errorf("no %s was acknowledged: the loop proves little", name)
 		}
 	}
-	if counts["completed"] < 10 {
+	if counts["completed"] < 2*len(all) {
 		k.t.Errorf("only %d turns completed: the loop proves little", counts["completed"])
 	}
 }

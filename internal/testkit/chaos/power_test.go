@@ -43,9 +43,15 @@ func TestS4_PowerLossLosesNothingAcknowledged(t *testing.T) {
 }
 
 // TestS4_ControlWithWeakerSettingsFails: the same with a ledger that is not flushed at each commit has to lose something,
-// else the test above could not see a loss.
+// else the test above could not see a loss. A flush by something else right before the cut carries the ledger's bytes
+// along, more often the busier the machine is: so the power may go again.
 func TestS4_ControlWithWeakerSettingsFails(t *testing.T) {
-	acked, lost := powerLoss(t, seed(t), 3, "set:synchronous=NORMAL")
+	first := seed(t)
+	acked, lost := 0, 0
+	for round := uint64(0); round < 8 && lost == 0; round++ {
+		a, l := powerLoss(t, first+round, 3, "set:synchronous=NORMAL")
+		acked, lost = acked+a, lost+l
+	}
 	t.Logf("with synchronous=NORMAL %d of %d acknowledged things are lost", lost, acked)
 	if lost == 0 {
 		t.Errorf("nothing of %d acknowledged things is lost without flushes: the harness sees no loss", acked)

@@ -18,8 +18,8 @@ import (
 	"scv/internal/wire"
 )
 
-// TestS8_FiftyReaders: fifty clients follow one run over daemons that are killed, and ten read its file with no daemon
-// at all. Each sees every record once and in order; none is told of a kill.
+// TestS8_FiftyReaders: fifty clients follow one run over daemons that are killed, some in the middle of a record, and ten read
+// its file with no daemon at all. Each sees every record once and in order; none is told of a kill.
 func TestS8_FiftyReaders(t *testing.T) {
 	const last, readers, kills = 300, 50, 12
 	seed := seed(t)
@@ -48,8 +48,19 @@ func TestS8_FiftyReaders(t *testing.T) {
 	}
 	r := random(seed, 1)
 	k.d.kill()
-	for range kills {
-		k.live(step{rules: rules(r.Uint64(), "", 0, small), from: fromReady, after: time.Duration(100+r.IntN(100)) * time.Millisecond})
+	torn := failpoint.LogAppend.Place(failpoint.Torn)
+	for i := range kills {
+		plan := step{rules: rules(r.Uint64(), "", 0, small), from: fromReady, after: time.Duration(100+r.IntN(100)) * time.Millisecond}
+		if i%2 == 0 { // half a record is left, until the next daemon
+			plan = step{place: torn, rules: rules(r.Uint64(), torn, 1+r.IntN(4), small), from: fromReady, after: 2 * late}
+		}
+		k.live(plan)
+		if i%2 == 0 {
+			<-time.After(20 * time.Millisecond) // for who reads it
+		}
+	}
+	if n := k.killedAt()[torn]; n < 2 {
+		t.Errorf("only %d daemons left half a record", n)
 	}
 	k.start("", "")
 	k.reaches(ref, wire.StateCompleted)

@@ -99,12 +99,12 @@ func (l *lab) shimOf(run wire.RunHandle) int {
 	return record.PID
 }
 
-// TestP4_M2_DaemonAndShimKilled in the middle of a tool call: the job is interrupted, never completed, its log is closed
-// with what was said, and waiting for it fails. Nothing of it runs on.
-func TestP4_M2_DaemonAndShimKilled(t *testing.T) {
+// TestS7_P4_M2_M3_DaemonAndShimKilled in the middle of a tool call: the job is interrupted, never completed, its log is closed
+// with what was said, and waiting for it fails. Nothing of it runs on, not what left its group and its parent either.
+func TestS7_P4_M2_M3_DaemonAndShimKilled(t *testing.T) {
 	l := newLab(t)
 	l.restart()
-	ref := l.job("codex", "half\n@@say:n 1. half|tool:ls|hang")
+	ref := l.job("codex", "half\n@@say:n 1. half|fork:600|tool:ls|hang")
 	view := l.until("it has said something", func(v *wire.Snapshot) bool {
 		j := jobOf(v, ref)
 		return j != nil && j.Run != nil && len(numbers(l.events(*j.Run))) == 1
@@ -182,47 +182,4 @@ func TestR8_KillByNameLeavesShims(t *testing.T) {
 	if j := l.reaches(ref, wire.StateCompleted); *j.Run != run || !gapless(numbers(l.events(run)), 100) {
 		t.Errorf("it has run %s, %d messages", *j.Run, len(numbers(l.events(run))))
 	}
-}
-
-// TestR4_StopGoesOnAfterACrash: a shim is told to stop a run that ignores every polite request, and the daemon is killed
-// at once, and again at each next start. The ladder goes on, and the job is cancelled.
-func TestR4_StopGoesOnAfterACrash(t *testing.T) {
-	for _, place := range []string{"control.send:before", "control.send:after", "ledger.commit:before", "ledger.commit:after", "server.reply:before"} {
-		t.Run(place, func(t *testing.T) {
-			t.Parallel()
-			stopOverACrash(t, place)
-		})
-	}
-}
-
-func stopOverACrash(t *testing.T, place string) {
-	k := newLab(t).loop()
-	k.restart()
-	ref := k.job("codex", "stop\n@@say:n 1.|stubborn|say:n 2.|hang")
-	run := *k.reaches(ref, wire.StateWorking).Run
-	k.until("it is stubborn", func(*wire.Snapshot) bool { return len(numbers(k.events(run))) == 2 })
-	k.d.kill()
-	k.start(k.traced(place+"=kill@2"), "") // the first passing is of the adoption, or of the look around
-	k.ready()
-	session, id, _ := ref.Split()
-	cancelled := make(chan error, 1)
-	go func() {
-		_, err := k.insist(k.ctx, wire.WorkbenchCancel{Session: session, Job: id})
-		cancelled <- err
-	}()
-	for k.killedAt()[place] == 0 {
-		select {
-		case <-k.d.gone:
-		case <-time.After(late): // one more passing
-			_, _ = k.ask(k.ctx, wire.WorkbenchCommand{})
-		}
-	}
-	<-k.d.gone
-	k.start("", "")
-	if err := <-cancelled; err != nil && !refused(err, wire.ReasonConflict) {
-		t.Error(err)
-	}
-	k.reaches(ref, wire.StateCancelled)
-	k.rests()
-	k.leftOf(run)
 }

@@ -45,6 +45,7 @@ func (p *player) play(history []string) int {
 //	exit:N leaves without a final event    stderr:TEXT    hang    crash kills itself    segv: SIGSEGV
 //	noline:N writes N bytes and no line feed    junk writes NUL, broken UTF-8 and no JSON
 //	stubborn ignores SIGINT and SIGTERM    closeout closes its output and lives on
+//	witness does too, and notes each in the diary
 //	fork:S leaves a process of its own session behind that holds its output for S seconds
 func (p *player) step(verb, arg string, history []string) (code int, left bool) {
 	n, _ := strconv.Atoi(arg)
@@ -152,6 +153,10 @@ func (p *player) bad(verb, arg string, n int) bool {
 		fmt.Fprint(p.stdout, "\x00\x01\xff\xfe no JSON \x1b[31m\n")
 	case "stubborn":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+	case "witness":
+		signals := make(chan os.Signal, 8)
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+		go p.witness(signals)
 	case "closeout":
 		if out, ok := p.stdout.(io.Closer); ok {
 			_ = out.Close()
@@ -168,6 +173,15 @@ func (p *player) bad(verb, arg string, n int) bool {
 		return false
 	}
 	return true
+}
+
+// witness keeps in the diary which signals came.
+func (p *player) witness(signals <-chan os.Signal) {
+	for s := range signals {
+		if err := note("signal " + s.String()); err != nil {
+			fmt.Fprintln(p.stderr, "fakeagent:", err)
+		}
+	}
 }
 
 func wait(d time.Duration) {

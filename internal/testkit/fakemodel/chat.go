@@ -104,6 +104,27 @@ func (v chat) tool(name string, args json.RawMessage) {
 
 func (v chat) refuse() { v.speak([]string{"I cannot help with that."}, 0, "content_filter") }
 
-func (v chat) fail(code int) any {
-	return map[string]any{"error": map[string]any{"message": failText(code), "type": "fake_error", "code": failCode(code)}}
+func (v chat) fail(_ int, text, word string) any {
+	return map[string]any{"error": map[string]any{"message": text, "type": "fake_error", "code": word}}
+}
+
+func (v chat) wrong(word string) { v.event("", v.fail(0, "fake model: "+word, word)) }
+
+func (v chat) think(text string) {
+	v.chunk(map[string]any{"role": "assistant", "reasoning_content": text}, nil)
+	v.speak([]string{"thought"}, 0, "stop")
+}
+
+func (v chat) calls(n int, name string) {
+	for i := range n {
+		for _, part := range []map[string]any{
+			{"index": i, "id": "call_" + token(), "type": "function", "function": map[string]any{"name": name, "arguments": ""}},
+			{"index": i, "function": map[string]any{"arguments": "{"}},
+			{"index": i, "function": map[string]any{"arguments": "}"}},
+		} {
+			v.chunk(map[string]any{"tool_calls": []any{part}}, nil)
+		}
+	}
+	v.chunk(map[string]any{}, "tool_calls")
+	v.raw("[DONE]")
 }

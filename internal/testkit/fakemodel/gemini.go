@@ -88,6 +88,20 @@ func (v gemini) tool(name string, args json.RawMessage) {
 
 func (v gemini) refuse() { v.speak([]string{"I cannot help with that."}, 0, "SAFETY") }
 
-func (v gemini) fail(code int) any {
-	return map[string]any{"error": map[string]any{"code": code, "message": failText(code), "status": strings.ToUpper(failCode(code))}}
+func (v gemini) fail(code int, text, word string) any {
+	return map[string]any{"error": map[string]any{"code": code, "message": text, "status": strings.ToUpper(word)}}
+}
+
+func (v gemini) wrong(word string) { v.event("", v.fail(0, "fake model: "+word, word)) }
+
+func (v gemini) think(text string) {
+	v.event("", v.candidate([]any{map[string]any{"text": text, "thought": true}}, ""))
+	v.event("", v.candidate([]any{map[string]any{"text": "thought", "thoughtSignature": "signed-" + text}}, "STOP"))
+}
+
+func (v gemini) calls(n int, name string) {
+	for range n {
+		v.event("", v.candidate([]any{map[string]any{"functionCall": map[string]any{"name": name, "args": map[string]any{}}}}, ""))
+	}
+	v.event("", v.candidate([]any{}, "STOP"))
 }

@@ -44,8 +44,9 @@ func parseMessages(_ *http.Request, body []byte) (call, error) {
 			continue
 		}
 		var blocks []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
+			Type    string          `json:"type"`
+			Text    string          `json:"text"`
+			Content json.RawMessage `json:"content"`
 		}
 		if err := json.Unmarshal(message.Content, &blocks); err != nil {
 			return call{}, err
@@ -55,7 +56,7 @@ func parseMessages(_ *http.Request, body []byte) (call, error) {
 			case "text":
 				c.entries = append(c.entries, entry{text: block.Text})
 			case "tool_result":
-				c.entries = append(c.entries, entry{result: true})
+				c.entries = append(c.entries, entry{text: strings.Join(texts(block.Content), "\n"), result: true})
 			}
 		}
 	}
@@ -80,11 +81,15 @@ func (v messages) start() {
 }
 
 func (v messages) block(block, delta any, more ...any) {
-	v.event("content_block_start", map[string]any{"type": "content_block_start", "index": 0, "content_block": block})
-	for _, d := range append([]any{delta}, more...) {
-		v.event("content_block_delta", map[string]any{"type": "content_block_delta", "index": 0, "delta": d})
+	v.blockAt(0, block, append([]any{delta}, more...))
+}
+
+func (v messages) blockAt(index int, block any, deltas []any) {
+	v.event("content_block_start", map[string]any{"type": "content_block_start", "index": index, "content_block": block})
+	for _, d := range deltas {
+		v.event("content_block_delta", map[string]any{"type": "content_block_delta", "index": index, "delta": d})
 	}
-	v.event("content_block_stop", map[string]any{"type": "content_block_stop", "index": 0})
+	v.event("content_block_stop", map[string]any{"type": "content_block_stop", "index": index})
 }
 
 func (v messages) end(stop string) {
@@ -125,6 +130,26 @@ func (v messages) tool(name string, args json.RawMessage) {
 
 func (v messages) refuse() { v.speak([]string{"I cannot help with that."}, 0, "refusal") }
 
-func (v messages) fail(code int) any {
-	return map[string]any{"type": "error", "error": map[string]any{"type": failCode(code), "message": failText(code)}}
+func (v messages) fail(_ int, text, word string) any {
+	return map[string]any{"type": "error", "error": map[string]any{"type": word, "message": text}}
+}
+
+func (v messages) wrong(word string) { v.event("error", v.fail(0, "fake model: "+word, word)) }
+
+func (v messages) think(text string) {
+	v.start()
+	v.block(map[string]any{"type": "thinking", "thinking": "", "signature": ""},
+		map[string]any{"type": "thinking_delta", "thinking": text}, map[string]any{"type": "signature_delta", "signature": "signed-" + text})
+	v.blockAt(1, map[string]any{"type": "text", "text": ""}, []any{map[string]any{"type": "text_delta", "text": "thought"}})
+	v.end("end_turn")
+}
+
+func (v messages) calls(n int, name string) {
+	v.start()
+	for i := range n {
+		v.blockAt(i, map[string]any{"type": "tool_use", "id": "toolu_" + token(), "name": name, "input": map[string]any{}}, []any{
+			map[string]any{"type": "input_json_delta", "partial_json": "{"}, map[string]any{"type": "input_json_delta", "partial_json": "}"},
+		})
+	}
+	v.end("tool_use")
 }

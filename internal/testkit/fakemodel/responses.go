@@ -44,6 +44,7 @@ func parseResponses(_ *http.Request, body []byte) (call, error) {
 		Type    string          `json:"type"`
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
+		Output  json.RawMessage `json:"output"`
 	}
 	if err := json.Unmarshal(in.Input, &items); err != nil {
 		return call{}, err
@@ -51,7 +52,7 @@ func parseResponses(_ *http.Request, body []byte) (call, error) {
 	for _, item := range items {
 		switch {
 		case strings.HasSuffix(item.Type, "_call_output"):
-			c.entries = append(c.entries, entry{result: true})
+			c.entries = append(c.entries, entry{text: strings.Join(texts(item.Output), "\n"), result: true})
 		case item.Role == "user":
 			for _, text := range texts(item.Content) {
 				c.entries = append(c.entries, entry{text: text})
@@ -65,8 +66,10 @@ func (v responses) created() {
 	v.event("response.created", map[string]any{"type": "response.created", "response": map[string]any{"id": "resp_1"}})
 }
 
-func (v responses) item(kind string, item any) {
-	v.event("response."+kind, map[string]any{"type": "response." + kind, "output_index": 0, "item": item})
+func (v responses) item(kind string, item any) { v.itemAt(0, kind, item) }
+
+func (v responses) itemAt(index int, kind string, item any) {
+	v.event("response."+kind, map[string]any{"type": "response." + kind, "output_index": index, "item": item})
 }
 
 func (v responses) completed() {
@@ -119,6 +122,42 @@ func (v responses) refuse() {
 	}})
 }
 
-func (v responses) fail(code int) any {
-	return map[string]any{"error": map[string]any{"message": failText(code), "type": "fake_error", "code": failCode(code)}}
+func (v responses) fail(_ int, text, word string) any {
+	return map[string]any{"error": map[string]any{"message": text, "type": "fake_error", "code": word}}
+}
+
+func (v responses) wrong(word string) {
+	v.event("error", map[string]any{"type": "error", "code": word, "message": "fake model: " + word, "param": nil})
+}
+
+func (v responses) think(text string) {
+	v.created()
+	v.event("response.reasoning_summary_text.delta", map[string]any{
+		"type": "response.reasoning_summary_text.delta", "item_id": "rs_1", "output_index": 0, "summary_index": 0, "delta": text,
+	})
+	v.item("output_item.done", map[string]any{
+		"type": "reasoning", "id": "rs_1", "encrypted_content": "sealed-" + text,
+		"summary": []any{map[string]any{"type": "summary_text", "text": text}},
+	})
+	v.event("response.output_text.delta", map[string]any{
+		"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 1, "content_index": 0, "delta": "thought",
+	})
+	v.itemAt(1, "output_item.done", v.message("thought", "completed"))
+	v.completed()
+}
+
+func (v responses) calls(n int, name string) {
+	v.created()
+	for i := range n {
+		item := map[string]any{"type": "function_call", "id": "fc_" + token(), "call_id": "call_" + token(), "name": name, "arguments": ""}
+		v.itemAt(i, "output_item.added", item)
+		for _, part := range []string{"{", "}"} {
+			v.event("response.function_call_arguments.delta", map[string]any{
+				"type": "response.function_call_arguments.delta", "item_id": item["id"], "output_index": i, "delta": part,
+			})
+		}
+		item["arguments"] = "{}"
+		v.itemAt(i, "output_item.done", item)
+	}
+	v.completed()
 }

@@ -20,7 +20,8 @@ func (s step) String() string {
 	return s.verb + ":" + s.arg
 }
 
-// An entry is one part of the conversation that a request carries: a text of the user, or a tool's result.
+// An entry is one part of the conversation that a request carries: a text of the user, or a tool's result (its text
+// where the interface is one of those that reviews are tried with).
 type entry struct {
 	text   string
 	result bool
@@ -32,6 +33,7 @@ type call struct {
 	stream     bool
 	tools      []string
 	entries    []entry
+	before     int // earlier requests for the same step
 }
 
 // step finds what to do: the step of the newest script that has as many tool results behind it.
@@ -40,12 +42,16 @@ func (c call) step() step {
 		return step{"say", "ok"}
 	}
 	for i, e := range slices.Backward(c.entries) {
-		script, ok := script(e)
+		script, next, ok := script(e)
 		if !ok {
 			continue
 		}
+		rest := c.entries[i+1:]
+		if at := landing(rest); next != "" && at >= 0 {
+			script, rest = next, rest[at+1:]
+		}
 		done := 0
-		for _, later := range c.entries[i+1:] {
+		for _, later := range rest {
 			if later.result {
 				done++
 			}
@@ -62,7 +68,7 @@ func (c call) step() step {
 func (c call) history() []string {
 	var out []string
 	for _, e := range c.entries {
-		if text, ok := script(e); ok {
+		if text, _, ok := script(e); ok {
 			out = append(out, text)
 		}
 	}
@@ -79,16 +85,17 @@ func (c call) lastTexts(n int) []string {
 	return out[max(0, len(out)-n):]
 }
 
-func script(e entry) (string, bool) {
+// script returns what a text of the user plays, and what is played once a landing is asked for.
+func script(e entry) (now, next string, ok bool) {
 	if e.result {
-		return "", false
+		return "", "", false
 	}
 	at := strings.LastIndex(e.text, "@@")
 	if at < 0 {
-		return "", false
+		return "", "", false
 	}
-	line, _, _ := strings.Cut(e.text[at+2:], "\n")
-	return strings.TrimSpace(line), true
+	line, below, _ := strings.Cut(e.text[at+2:], "\n")
+	return strings.TrimSpace(line), second(below), true
 }
 
 func parseSteps(script string) []step {
@@ -119,7 +126,10 @@ type voice interface {
 	say(parts []string, pause time.Duration)
 	tool(name string, args json.RawMessage)
 	refuse()
-	fail(code int) any // the body of an HTTP error
+	think(text string)
+	calls(n int, name string)
+	wrong(word string)                    // an error inside the stream
+	fail(code int, text, word string) any // the body of an HTTP error
 }
 
 // play does one step.
@@ -138,7 +148,8 @@ func play(out *stream, v voice, c call, s step) {
 		}
 		v.tool(name, json.RawMessage(args))
 	case "err":
-		writeJSON(out.w, max(n, 400), v.fail(max(n, 400)))
+		code, word, _ := strings.Cut(s.arg, ":")
+		playError(out, v, code, word)
 	case "hang":
 		out.wait(time.Duration(n) * time.Second)
 		v.say([]string{"late"}, 0)
@@ -154,9 +165,67 @@ func play(out *stream, v voice, c call, s step) {
 	case "hist":
 		list := c.history()
 		v.say([]string{fmt.Sprintf("%d: %s", len(list), strings.Join(list, " ; "))}, 0)
+	case "verdict":
+		v.say([]string{c.verdict(s.arg)}, 0)
+	case "landed":
+		v.say([]string{c.landed(s.arg)}, 0)
+	case "confirm":
+		v.say([]string{c.confirm()}, 0)
+	default:
+		playService(out, v, c, s)
+	}
+}
+
+// playService does the steps that only the clients of the services need, not the agents.
+func playService(out *stream, v voice, c call, s step) {
+	switch s.verb {
+	case "flaky":
+		times, rest, _ := strings.Cut(s.arg, ":")
+		if most, _ := strconv.Atoi(times); c.before >= most {
+			v.say([]string{"ok"}, 0)
+			return
+		}
+		code, after, _ := strings.Cut(rest, ":")
+		if after != "" {
+			out.w.Header().Set("Retry-After", after)
+		}
+		playError(out, v, code, "")
+	case "wrong":
+		out.open()
+		v.wrong(s.arg)
+	case "think":
+		v.think(s.arg)
+	case "calls":
+		n, _ := strconv.Atoi(s.arg)
+		v.calls(n, c.tools[0])
+	case "garbage":
+		if c.api == "messages" {
+			out.open()
+			out.write([]byte("event: message_start\n")) // events without a name are passed over there
+		}
+		out.raw("this { is no JSON")
+	case "cut", "end":
+		bytes, rest, _ := strings.Cut(s.arg, ":")
+		out.bounded, out.abrupt = true, s.verb == "cut"
+		out.left, _ = strconv.Atoi(bytes)
+		verb, arg, _ := strings.Cut(rest, ":")
+		play(out, v, c, step{verb, arg})
 	default:
 		v.say([]string{"unknown step " + s.verb}, 0)
 	}
+}
+
+// playError answers an HTTP error of a code, which is at least 400, that may call itself by a word.
+func playError(out *stream, v voice, code, word string) {
+	n, _ := strconv.Atoi(code)
+	n = max(n, 400)
+	text := failText(n)
+	if word == "" {
+		word = failCode(n)
+	} else {
+		text += ": " + word
+	}
+	writeJSON(out.w, n, v.fail(n, text, word))
 }
 
 func words(n int) []string {

@@ -8,13 +8,26 @@
 //	say:T        answers the text T
 //	shell:CMD    calls the shell tool that the request offers
 //	tool:NAME:{} calls any tool with these arguments; SPACE/NAME is one of a named group
-//	err:CODE     answers an HTTP error
+//	err:CODE     answers an HTTP error; err:CODE:WORD one that calls itself WORD
+//	flaky:N:CODE answers the first N requests for this step with an HTTP error and then says "ok"; flaky:N:CODE:S
+//	             also asks to wait S seconds
+//	wrong:WORD   reports an error inside the stream
 //	hang:S       sends nothing for S seconds, then says "late"
 //	slow:N       says N words, one each 0.2 s
 //	long:BYTES   says that many bytes
 //	refuse       is the refusal of the interface
+//	think:T      thinks T, in a form that wants to be handed back, and says "thought"
+//	calls:N      calls the first tool of the request N times at once
 //	drop         breaks the connection inside the answer
+//	cut:N:STEP   plays STEP and breaks the connection after N bytes of it; end:N:STEP ends the answer there instead
+//	garbage      sends an event that is no JSON
 //	hist         says the scripts that the request holds, oldest first, with their count
+//	verdict:T    reviews: asks for changes with the finding T until that is among the open ones, and then approves
+//	landed:REF   reports that the commit which the last tool named has landed on REF
+//	confirm      confirms the landing that the prompt speaks of
+//
+// A line %%STEPS below a script is played when the conversation goes on with a prompt that asks for a landing, or for a
+// look at one, and has no script itself.
 //
 // A request without tools (a title, a summary) is answered "ok"; a script that is at its end says "done".
 package fakemodel
@@ -25,6 +38,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +54,7 @@ type Request struct {
 	Texts  []string `json:"texts,omitempty"` // the last user texts, at most three
 	Auth   bool     `json:"auth"`            // a credential was sent
 	Stream bool     `json:"stream"`
+	Body   []byte   `json:"-"` // as it was sent
 }
 
 // A Server is the handler and what it was asked.
@@ -129,6 +144,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case strings.HasSuffix(p, "/count_tokens"):
 		writeJSON(w, http.StatusOK, map[string]any{"input_tokens": len(body) / 4})
+	case strings.HasSuffix(p, "/responses/input_tokens"):
+		writeJSON(w, http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(body) / 4})
 	case strings.HasSuffix(p, ":countTokens"):
 		writeJSON(w, http.StatusOK, map[string]any{"totalTokens": len(body) / 4})
 	case strings.HasSuffix(p, "/responses"):
@@ -156,10 +173,25 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte,
 	s.record(Request{
 		API: c.api, Path: r.URL.Path, Model: c.model, Tools: c.tools, Step: step.String(), Texts: c.lastTexts(3),
 		Auth:   r.Header.Get("Authorization") != "" || r.Header.Get("X-Api-Key") != "" || r.Header.Get("X-Goog-Api-Key") != "",
-		Stream: c.stream,
+		Stream: c.stream, Body: body,
 	})
 	out := &stream{w: w, ctx: r.Context(), stop: s.stop, plain: !c.stream}
+	c.before = s.before(c, step)
+	defer out.recover()
 	play(out, speak(out, c), c, step)
+}
+
+// before counts the earlier requests for the same step of the same script.
+func (s *Server) before(c call, step step) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := -1 // this one was recorded as well
+	for _, r := range s.requests {
+		if r.API == c.api && r.Step == step.String() && slices.Equal(r.Texts, c.lastTexts(3)) {
+			count++
+		}
+	}
+	return count
 }
 
 func writeJSON(w http.ResponseWriter, code int, value any) {

@@ -3,6 +3,7 @@ package fakemodel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -14,6 +15,10 @@ type stream struct {
 	stop  <-chan struct{}
 	plain bool
 	begun bool
+
+	// A bounded answer ends after left bytes: the connection breaks when it is abrupt.
+	bounded, abrupt bool
+	left            int
 }
 
 // open sends the head of the answer.
@@ -38,17 +43,42 @@ func (s *stream) event(name string, value any) {
 	s.open()
 	data, _ := json.Marshal(value)
 	if name != "" {
-		_, _ = s.w.Write([]byte("event: " + name + "\n"))
+		s.write([]byte("event: " + name + "\n"))
 	}
-	_, _ = s.w.Write(append(append([]byte("data: "), data...), "\n\n"...))
+	s.write(append(append([]byte("data: "), data...), "\n\n"...))
 	s.flush()
 }
 
 // raw writes one data line as it is.
 func (s *stream) raw(line string) {
 	s.open()
-	_, _ = s.w.Write([]byte("data: " + line + "\n\n"))
+	s.write([]byte("data: " + line + "\n\n"))
 	s.flush()
+}
+
+// errEnd ends a bounded answer in an orderly way.
+var errEnd = errors.New("the answer ends here")
+
+// write writes what the bound leaves, and leaves the answer's code when it is met.
+func (s *stream) write(data []byte) {
+	if !s.bounded || len(data) <= s.left {
+		_, _ = s.w.Write(data)
+		s.left -= len(data)
+		return
+	}
+	_, _ = s.w.Write(data[:s.left])
+	s.flush()
+	if s.abrupt {
+		panic(http.ErrAbortHandler)
+	}
+	panic(errEnd)
+}
+
+// recover is deferred by who plays an answer.
+func (s *stream) recover() {
+	if r := recover(); r != nil && r != errEnd {
+		panic(r)
+	}
 }
 
 // wait passes time; it ends early when the client or the server goes.

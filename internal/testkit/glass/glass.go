@@ -39,6 +39,7 @@ type Terminal struct {
 	bytes   int
 	draws   int
 	raw     []byte
+	answers []byte        // the newest of what the program was answered
 	changed chan struct{} // closed and made anew with each write of the program
 	read    chan struct{} // closed when nothing will come any more
 	timers  sync.WaitGroup
@@ -100,6 +101,8 @@ func (t *Terminal) take(data []byte) {
 	t.raw = append(t.raw, data...)
 	t.raw = t.raw[max(0, len(t.raw)-64<<10):]
 	answers := t.see.Answers()
+	t.answers = append(t.answers, answers...)
+	t.answers = t.answers[max(0, len(t.answers)-64<<10):]
 	close(t.changed)
 	t.changed = make(chan struct{})
 	t.mu.Unlock()
@@ -141,6 +144,13 @@ func (t *Terminal) Text() string {
 		b.WriteString(strings.TrimRight(t.see.Text(y), " ") + "\n")
 	}
 	return b.String()
+}
+
+// Answered is what the program was answered to its questions, in order; of a long run the newest.
+func (t *Terminal) Answered() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.answers)
 }
 
 // Title is the window's title.
@@ -196,6 +206,51 @@ func (t *Terminal) Until(ctx context.Context, want func(text string) bool) (stri
 			return text, errors.New("the program has ended")
 		case <-ctx.Done():
 			return text, ctx.Err()
+		}
+	}
+}
+
+// patience is how long a person looks at a key that did nothing before pressing it again.
+const patience = 3 * time.Second
+
+// Soon is Until for as long as a person would wait; done is false when that time went by and ctx still lasts.
+func (t *Terminal) Soon(ctx context.Context, want func(text string) bool) (text string, done bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	text, err = t.Until(bounded, want)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return text, false, nil
+	}
+	return text, true, err
+}
+
+// Insist types keys until the terminal shows what is wanted: a program that is busy may drop a key, and a person presses
+// it again then.
+func (t *Terminal) Insist(ctx context.Context, keys string, want func(text string) bool) (string, error) {
+	for {
+		if err := t.Type(keys); err != nil {
+			return t.Text(), err
+		}
+		if text, done, err := t.Soon(ctx, want); done {
+			return text, err
+		}
+	}
+}
+
+// Leave is Wait for a program that has to be told to end: it presses until that is done.
+func (t *Terminal) Leave(ctx context.Context, press func() error) (Ended, error) {
+	ended := make(chan Ended, 1)
+	go func() { ended <- t.Wait() }()
+	for {
+		if err := press(); err != nil {
+			return Ended{}, err
+		}
+		select {
+		case e := <-ended:
+			return e, nil
+		case <-ctx.Done():
+			return Ended{}, ctx.Err()
+		case <-time.After(patience):
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"scv/internal/agent"
+	"scv/internal/testkit/census"
 )
 
 // marker makes this test binary play an ACP agent that writes a line into the named file for each approved command.
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 		playACP(file)
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(census.Main(m))
 }
 
 // playACP serves one session as gemini does: a cancel is answered only when every open request is.

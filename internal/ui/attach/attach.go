@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"unicode/utf8"
 
 	"scv/internal/client"
 	"scv/internal/safe/plain"
@@ -70,9 +69,10 @@ func Run(ctx context.Context, o Options) (end Ended, err error) {
 	}
 	defer t.restore()
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &showing{o: o, tty: t, input: make(chan string, 64), resized: make(chan struct{}, 1), left: make(chan struct{})}
+	s := &showing{o: o, tty: t, input: make(chan string, 64), resized: make(chan struct{}, 1), turned: make(chan int, 16), left: make(chan struct{})}
 	s.paint = newPainter(t.size())
-	s.paint.status = s.hint("")
+	s.paint.pass = !o.ReadOnly
+	s.paint.status = s.hint()
 	defer s.wg.Wait()
 	defer cancel(nil)
 	s.begin = sync.OnceValue(func() error { return s.start(ctx, cancel) })
@@ -94,6 +94,7 @@ func (s *showing) start(ctx context.Context, cancel context.CancelCauseFunc) err
 	}
 	go s.guard(func() { s.read(ctx, cancel) }) // ends with the program: a read of the keyboard cannot be ended
 	s.wg.Go(func() { s.guard(func() { s.window(ctx) }) })
+	s.wg.Go(func() { s.guard(func() { s.turn(ctx) }) })
 	if !s.o.ReadOnly {
 		s.wg.Go(func() { s.guard(func() { s.send(ctx, cancel) }) })
 	}
@@ -108,12 +109,15 @@ type showing struct {
 	wg      sync.WaitGroup
 	input   chan string   // what was typed
 	resized chan struct{} // one slot: the window has another size
+	turned  chan int      // pages up or down; 0: the live screen
 	left    chan struct{} // closed when the owner has let go
 
 	mu      sync.Mutex
 	paint   *painter
 	last    wire.AttachPage
-	away    bool // the daemon is
+	back    int    // lines that are scrolled up; 0: the live screen shows
+	note    string // for the last line
+	away    bool   // the daemon is
 	entered bool
 }
 
@@ -128,13 +132,21 @@ func (s *showing) guard(run func()) {
 	run()
 }
 
-func (s *showing) hint(note string) string {
+// hint is the last line. Callers hold the lock, but for the first one.
+func (s *showing) hint() string {
 	text := s.o.Name + "  " + s.o.Detach.String() + " lets go"
 	if s.o.ReadOnly {
 		text = s.o.Name + " (you only look)  " + s.o.Detach.String() + " leaves"
 	}
-	if note != "" {
-		text += "  " + note
+	switch {
+	case s.back > 0:
+		text += fmt.Sprintf("  %d of %d lines up, any key returns", s.back, s.last.History)
+	case s.away:
+		text += "  the daemon is away; the agent goes on"
+	case s.note != "":
+		text += "  " + s.note
+	case s.last.History > 0:
+		text += "  alt-PageUp shows what is above"
 	}
 	return text
 }
@@ -151,30 +163,35 @@ func (s *showing) show(page wire.AttachPage) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.entered = true; s.away {
-		s.away = false
-		s.paint.status = s.hint("")
-	}
+	s.entered, s.away = true, false
 	if page.Note != nil {
-		s.paint.status = s.hint(plain.Line(*page.Note))
+		s.note = plain.Line(*page.Note)
 	}
 	s.last = page
 	s.last.Lines = nil
+	s.paint.status = s.hint()
 	return s.tty.write(s.paint.take(page))
 }
 
-// lost says that the daemon is away, until the next page.
+// lost says that the daemon is away, until the next page. What is told meanwhile, such as that something typed may be lost,
+// is seen when it is back.
 func (s *showing) lost() {
-	s.tell("the daemon is away; the agent goes on")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away = true
+	s.away, s.note = true, ""
+	s.say()
 }
 
 func (s *showing) tell(note string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.paint.status = s.hint(plain.Line(note)); s.entered {
+	s.note = plain.Line(note)
+	s.say()
+}
+
+// say draws the last line alone. Callers hold the lock.
+func (s *showing) say() {
+	if s.paint.status = s.hint(); s.entered {
 		_ = s.tty.write(s.paint.say(s.paint.status)) // the next page tells of a terminal that is gone
 	}
 }
@@ -210,7 +227,7 @@ func (s *showing) read(ctx context.Context, cancel context.CancelCauseFunc) {
 		n, err := s.o.In.Read(buf)
 		pieces, letGo := typist.take(buf[:n])
 		for _, p := range pieces {
-			if s.o.ReadOnly || !s.sure(&asked, p) {
+			if p = s.sifted(p); p.text == "" && !p.paste || s.o.ReadOnly || !s.sure(&asked, p) {
 				continue
 			}
 			if !s.enter(ctx, asked.take(p).toSend(s.bracketed())) {
@@ -226,6 +243,34 @@ func (s *showing) read(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		}
 	}
+}
+
+// sifted takes what is meant for us out of keys: pages that are turned. Any other key shows the live screen.
+func (s *showing) sifted(p piece) piece {
+	turn := 0
+	if !p.paste {
+		p.text, turn = sift(p.text, s.wants())
+	}
+	s.mu.Lock()
+	back := s.back
+	s.mu.Unlock()
+	if turn != 0 || back > 0 && p.text != "" {
+		select {
+		case s.turned <- turn:
+		default: // sixteen wait already, for a daemon that does not answer: the keyboard goes on
+		}
+	}
+	return p
+}
+
+func (s *showing) wants() wants {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := wants{mouse: s.last.Mouse, encoding: s.last.MouseEncoding, rows: s.paint.rows - 1, cols: s.paint.cols, pages: s.last.History > 0 || s.back > 0}
+	if s.back > 0 {
+		w.mouse = 0 // what it would point at is not there
+	}
+	return w
 }
 
 // A question is whether a paste of several lines is meant, to an agent that would take each for an answer.
@@ -270,10 +315,7 @@ func (s *showing) bracketed() bool {
 // enter hands text to be sent on, in parts that one message takes; false when nothing is sent any more.
 func (s *showing) enter(ctx context.Context, text string) bool {
 	for len(text) > 0 {
-		n := min(len(text), wire.MaxInputBytes/2)
-		for n < len(text) && !utf8.RuneStart(text[n]) {
-			n--
-		}
+		n := client.Boundary(text, wire.MaxInputBytes/2)
 		select {
 		case s.input <- text[:n]:
 		case <-ctx.Done():

@@ -34,6 +34,8 @@ func TestT37_WhatIsTypedAndPasted(t *testing.T) {
 		"half a character":           {[]string{"\xe2\x9c", "\x93 ok"}, `"✓ ok"`, false},
 		"what is no character":       {[]string{"a\xff\xfeb"}, `"ab"`, false},
 		"escape is a key of its own": {[]string{"\x1b", "x"}, `"\x1b" "x"`, false},
+		"a key in parts":             {[]string{"a\x1b[5", ";3~b"}, `"a" "\x1b[5;3~b"`, false},
+		"the mouse in parts":         {[]string{"\x1b[<0;1", "2;3", "Mx"}, `"\x1b[<0;12;3Mx"`, false},
 		"let go":                     {[]string{"a\x1db"}, `"a"`, true},
 		"a paste":                    {[]string{"a" + pasteBegin + "b\r\nc" + pasteEnd + "d"}, `"a" paste:"b\r\nc" "d"`, false},
 		"a paste in parts":           {[]string{pasteBegin[:3], pasteBegin[3:] + "x" + pasteEnd[:4], pasteEnd[4:] + "y"}, `paste:"x" "y"`, false},
@@ -91,5 +93,65 @@ func TestT34_NothingOfAnAgentIsWrittenButText(t *testing.T) {
 	}
 	if !strings.Contains(out, "\x1b[?1h") || !strings.Contains(out, "\x1b[1;4H\x1b[?25h") {
 		t.Errorf("modes or cursor: %q", out)
+	}
+}
+
+// TestT37_APasteOfSeveralLinesIsAskedFor where the agent did not ask for pastes: y sends it whole, any other key, which is then
+// none, sends nothing of it. To one that asked for pastes it goes at once.
+func TestT37_APasteOfSeveralLinesIsAskedFor(t *testing.T) {
+	s := &showing{paint: newPainter(80, 24), o: Options{Name: "job-1", Detach: DefaultKey}}
+	var q question
+	sent := func(p piece) string {
+		if !s.sure(&q, p) {
+			return "nothing"
+		}
+		return q.take(p).toSend(s.bracketed())
+	}
+	lines := piece{"rm -rf\nls\n", true}
+	for _, c := range []struct {
+		p    piece
+		want string
+	}{
+		{piece{"one line", true}, "one line"},
+		{lines, "nothing"},
+		{piece{"n", false}, "nothing"},
+		{piece{"y", false}, "y"},
+		{lines, "nothing"},
+		{piece{"y", true}, "nothing"},
+		{lines, "nothing"},
+		{piece{"y", false}, "rm -rf\rls\r"},
+		{piece{"x", false}, "x"},
+	} {
+		if got := sent(c.p); got != c.want {
+			t.Errorf("%+v sends %q, want %q", c.p, got, c.want)
+		}
+		if asked := strings.Contains(s.note, "each would be entered"); asked != (c.p == lines) {
+			t.Errorf("after %+v the last line says %q", c.p, s.note)
+		}
+	}
+	s.last.BracketedPaste = true
+	if got := sent(lines); got != pasteBegin+"rm -rf\nls\n"+pasteEnd {
+		t.Errorf("to an agent that asked for pastes goes %q", got)
+	}
+}
+
+// TestWhatIsLostIsStillToldWhenTheDaemonIsBack: what went to a daemon that was dying is named after its return, and the
+// next time that it is away begins without it.
+func TestWhatIsLostIsStillToldWhenTheDaemonIsBack(t *testing.T) {
+	s := &showing{o: Options{Name: "demo-1", Detach: 0x1d}, paint: &painter{}}
+	const away, lost = "the daemon is away", "what you typed may be lost"
+	s.lost()
+	s.tell(lost)
+	if h := s.paint.status; !strings.Contains(h, away) {
+		t.Errorf("away it says %q", h)
+	}
+	s.away = false // as the next page makes it
+	if h := s.hint(); !strings.Contains(h, lost) || strings.Contains(h, away) {
+		t.Errorf("back it says %q", h)
+	}
+	s.lost()
+	s.away = false
+	if h := s.hint(); strings.Contains(h, lost) {
+		t.Errorf("after another return it says %q", h)
 	}
 }

@@ -14,6 +14,8 @@ import (
 type painter struct {
 	cols, rows int                          // of the window
 	screen     map[uint16][]wire.AttachSpan // what is shown, by row
+	past       map[uint16][]wire.AttachSpan // what is shown instead while the owner has scrolled up; else nil
+	pass       bool                         // the owner's terminal reports mouse and focus when the agent asks for it
 	page       wire.AttachPage              // the last one, without its lines
 	status     string                       // what the last line says
 	buf        bytes.Buffer
@@ -26,7 +28,7 @@ func newPainter(cols, rows int) *painter {
 // Modes of the owner's terminal.
 const (
 	enterScreen = "\x1b[?1049h\x1b[2J\x1b[?2004h" // a paste is told apart from keys, whether the agent wants that or not
-	leaveScreen = "\x1b[?2026l\x1b[?1l\x1b[?2004l\x1b[m\x1b[?25h\x1b[?1049l"
+	leaveScreen = "\x1b[?2026l\x1b[?1l\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[m\x1b[?25h\x1b[?1049l"
 	syncBegin   = "\x1b[?2026h\x1b[?25l"
 	syncEnd     = "\x1b[?2026l"
 )
@@ -37,13 +39,21 @@ func (p *painter) take(page wire.AttachPage) []byte {
 	p.buf.WriteString(syncBegin)
 	if page.Full {
 		clear(p.screen)
+	}
+	if page.Full && p.past == nil {
 		p.buf.WriteString("\x1b[m\x1b[2J")
 	}
 	for _, l := range page.Lines {
 		p.screen[l.Row] = l.Spans
-		p.row(l.Row)
+		if p.past == nil {
+			p.row(l.Row)
+		}
 	}
 	p.mode(page.ApplicationCursor, p.page.ApplicationCursor, "1")
+	if p.pass {
+		p.mode(page.Focus, p.page.Focus, "1004")
+		p.mouse(page.Mouse)
+	}
 	page.Lines = nil
 	p.page = page
 	p.last()
@@ -55,7 +65,7 @@ func (p *painter) resize(cols, rows int) []byte {
 	p.cols, p.rows = cols, rows
 	p.buf.Reset()
 	p.buf.WriteString(syncBegin + "\x1b[m\x1b[2J")
-	for r := range p.screen {
+	for r := range p.shown() {
 		p.row(r)
 	}
 	p.last()
@@ -83,9 +93,38 @@ func (p *painter) mode(on, was bool, number string) {
 	p.buf.WriteString("\x1b[?" + number + word)
 }
 
+// mouse has the owner's terminal report it, always in SGR's form: keys.go makes of it what the agent asked for.
+func (p *painter) mouse(mode uint16) {
+	if mode == 9 {
+		mode = 1000 // of which the presses are sent on
+	}
+	was := p.page.Mouse
+	if was == 9 {
+		was = 1000
+	}
+	if mode == was {
+		return
+	}
+	if was != 0 {
+		fmt.Fprintf(&p.buf, "\x1b[?%dl\x1b[?1006l", was)
+	}
+	switch mode {
+	case 1000, 1002, 1003:
+		fmt.Fprintf(&p.buf, "\x1b[?%dh\x1b[?1006h", mode)
+	}
+}
+
+// shown is what the rows show.
+func (p *painter) shown() map[uint16][]wire.AttachSpan {
+	if p.past != nil {
+		return p.past
+	}
+	return p.screen
+}
+
 func (p *painter) last() {
 	fmt.Fprintf(&p.buf, "\x1b[%d;1H\x1b[m\x1b[7m%s\x1b[m", p.rows, plain.Pad(plain.Line(p.status), p.cols))
-	if c := p.page.Cursor; c != nil && int(c[0]) < p.rows-1 && int(c[1]) < p.cols {
+	if c := p.page.Cursor; c != nil && p.past == nil && int(c[0]) < p.rows-1 && int(c[1]) < p.cols {
 		fmt.Fprintf(&p.buf, "\x1b[%d;%dH\x1b[?25h", c[0]+1, c[1]+1)
 	}
 	p.buf.WriteString(syncEnd)
@@ -97,7 +136,7 @@ func (p *painter) row(r uint16) {
 	}
 	col := 0
 	fmt.Fprintf(&p.buf, "\x1b[%d;1H", r+1)
-	for i, s := range p.screen[r] {
+	for i, s := range p.shown()[r] {
 		if i > 0 {
 			fmt.Fprintf(&p.buf, "\x1b[%dG", col+1) // whatever the terminal made of what stands before
 		}

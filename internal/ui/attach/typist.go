@@ -57,7 +57,7 @@ func (t *typist) take(p []byte) (out []piece, letGo bool) {
 			return append(out, typed(keys[:i])...), true
 		}
 		if !pasting {
-			keep := max(unfinished(keys), ending(keys, pasteBegin, 2)) // a lone ESC is a key
+			keep := max(unfinished(keys), unfinishedKey(keys))
 			t.rest = slices.Clone(keys[len(keys)-keep:])
 			return append(out, typed(keys[:len(keys)-keep])...), false
 		}
@@ -90,6 +90,17 @@ func ending(p []byte, mark string, least int) int {
 		}
 	}
 	return 0
+}
+
+// unfinishedKey is how many bytes at the end of p begin the sequence of a key, of the mouse or of a paste that has not come
+// whole. A lone ESC is a key.
+func unfinishedKey(p []byte) int {
+	const longest = 32
+	at := bytes.LastIndex(p, []byte("\x1b["))
+	if at < 0 || len(p)-at > longest || bytes.ContainsFunc(p[at+2:], func(r rune) bool { return r < '0' || r > '?' }) {
+		return 0
+	}
+	return len(p) - at
 }
 
 // unfinished is how many bytes at the end of p begin a character that has not come whole.

@@ -18,6 +18,7 @@ import (
 	"scv/internal/home/config"
 	"scv/internal/home/offer"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -123,7 +124,7 @@ func (o *agentsCheckOptions) all(ctx context.Context) error {
 	var failed error
 	for i := range list {
 		agent := &list[i]
-		if !agent.Found || strings.HasPrefix(agent.Name, "demo") {
+		if !agent.Found || wording.Aside(agent.Name) {
 			continue
 		}
 		rep, class, err := o.check(ctx, agent)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,12 +117,6 @@ func (o *answerOptions) one(ctx context.Context, view *wire.Snapshot, name strin
 	if err != nil {
 		return err
 	}
-	if o.json.on() {
-		return o.json.print(f.sys.Out, st)
-	}
-	if _, err := fmt.Fprintln(f.sys.Out, cmd.ID); err != nil || o.quiet {
-		return err
-	}
-	f.say("%s. Next: scv approvals", trimDot(orElse(value(st.WorkbenchNote), string(cmd.ID)+" is answered")))
-	return nil
+	did := deed{string(cmd.ID), orElse(value(st.WorkbenchNote), string(cmd.ID)+" is answered"), "scv approvals"}
+	return did.tell(f.screen, st, &o.json, o.quiet)
 }

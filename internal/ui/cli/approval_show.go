@@ -94,7 +94,7 @@ func (f *screen) printApproval(a *wire.Approval) error {
 		}
 		text = strings.TrimRight(plain.Block(text), "\n")
 		lines := strings.Count(text, "\n") + 1
-		fmt.Fprintf(&b, "%s (%s):\n", name, count(lines, "line"))
+		fmt.Fprintf(&b, "%s (%s):\n", name, plain.Count(lines, "line"))
 		for part := range strings.SplitSeq(text, "\n") {
 			b.WriteString("  " + part + "\n")
 		}

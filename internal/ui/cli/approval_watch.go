@@ -36,6 +36,8 @@ func runApprovalWatch(ctx context.Context, opts *approvalWatchOptions) error {
 		return err
 	}
 	defer r.close()
+	ctx, done := whileHeard(ctx, f.sys.Out)
+	defer done()
 	waits := map[wire.ApprovalID]wire.Approval{}
 	err = client.WatchWorkbench(ctx, f.target(r.h), func(view *wire.Snapshot, _ wire.WorkbenchDelta) error {
 		now := map[wire.ApprovalID]bool{}

@@ -85,7 +85,7 @@ func (f *factory) completeAgents(_ *cobra.Command, args []string, _ string) ([]s
 }
 
 // completeOffered offers what the agent of --agent said at its last start that it can do.
-func (f *factory) completeOffered(choices func(wire.AgentOffer) []wire.AgentChoice) cobra.CompletionFunc {
+func (f *factory) completeOffered(choices func(offer.Offer, *cobra.Command) []wire.AgentChoice) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		h, err := f.openHome()
 		if err != nil {
@@ -97,11 +97,20 @@ func (f *factory) completeOffered(choices func(wire.AgentOffer) []wire.AgentChoi
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var out []string
-		for _, c := range choices(o.AgentOffer) {
+		for _, c := range choices(o, cmd) {
 			out = append(out, strings.TrimSuffix(c.ID+"\t"+plain.Line(c.Name), "\t"))
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// offeredEfforts are those of the model that the command names, else all of the agent's.
+func offeredEfforts(o offer.Offer, cmd *cobra.Command) (out []wire.AgentChoice) {
+	model, _ := cmd.Flags().GetString("model")
+	for _, effort := range o.EffortsOf(model) {
+		out = append(out, wire.AgentChoice{ID: effort})
+	}
+	return out
 }
 
 // glance asks a running daemon for the workbench, quickly or not at all.

@@ -14,6 +14,7 @@ import (
 	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/safe/plain"
+	"scv/internal/wire"
 )
 
 func newConfigCmd(f *factory) *cobra.Command {
@@ -200,19 +201,19 @@ func newConfigSetCmd(f *factory, runF func(context.Context, *configSetOptions) e
 	return &cobra.Command{
 		Use: "set KEY VALUE", Args: exactly("a key, such as policy.mode", "a value"), ValidArgsFunction: completeKeys,
 		Short:   "Change one line of the file; comments stay",
-		Long:    "Change one line of the file; comments stay. docs/operations.md lists the keys. It\ncounts from the daemon's next start: scv restart",
+		Long:    "Change one line of the file; comments stay. docs/operations.md lists the keys. It\ncounts for what begins from now on, also with a daemon that runs.",
 		Example: "  scv config set policy.mode read-only\n  scv config set agents.codex.args \"--search,--verbose\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.key, opts.value = args[0], args[1]
 			if runF != nil {
 				return runF(cmd.Context(), opts)
 			}
-			return runConfigSet(opts)
+			return runConfigSet(cmd.Context(), opts)
 		},
 	}
 }
 
-func runConfigSet(opts *configSetOptions) error {
+func runConfigSet(ctx context.Context, opts *configSetOptions) error {
 	f := opts.f
 	h, err := f.openHome()
 	if err != nil {
@@ -224,12 +225,22 @@ func runConfigSet(opts *configSetOptions) error {
 		}
 		return err
 	}
-	next := "it counts from the daemon's next start: scv restart"
-	if !listening(h) {
-		next = "scv config show"
-	}
-	f.say("%s is set in %s. Next: %s", opts.key, home.Pretty(h.ConfigPath()), next)
+	f.say("%s is set in %s. Next: %s", opts.key, home.Pretty(h.ConfigPath()), reload(ctx, f, h))
 	return nil
+}
+
+// reload has a daemon that runs read its settings now, so that what waits by them need not wait for the next job; it
+// returns what to do next. One that does not answer reads them by itself before the next job.
+func reload(ctx context.Context, f *factory, h *home.Home) string {
+	c, err := f.connect(ctx, h)
+	if err != nil {
+		return "scv config show"
+	}
+	defer c.Close()
+	if st, err := c.Call(ctx, wire.ReloadCommand{}); err != nil || len(st.Problems) > 0 {
+		return "scv status"
+	}
+	return "nothing; it counts for what begins from now on"
 }
 
 func newConfigEditCmd(f *factory) *cobra.Command {
@@ -257,7 +268,7 @@ func runConfigEdit(ctx context.Context, f *factory) error {
 	if _, err := config.Load(h, f.sys.Environ, config.Overrides{}); err != nil {
 		return err
 	}
-	f.say("%s is valid. Next: %s", home.Pretty(path), "it counts from the daemon's next start: scv restart")
+	f.say("%s is valid. Next: %s", home.Pretty(path), reload(ctx, f, h))
 	return nil
 }
 

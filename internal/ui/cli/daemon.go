@@ -72,6 +72,20 @@ func (f *service) dial(ctx context.Context) (*client.Conn, error) {
 	return c, err
 }
 
+// dialAs is dial under the name of another client: the daemon tells by it whom a session serves.
+func dialAs(ctx context.Context, f *factory, name string) (*client.Conn, error) {
+	if c, err := f.dial(ctx); err != nil {
+		return nil, err
+	} else if err := c.Close(); err != nil {
+		return nil, err
+	}
+	h, err := f.openHome()
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(ctx, f.target(h), wire.PeerInfo{Name: name, Version: f.sys.Version})
+}
+
 // call is one question that may change something. A daemon that goes away in that moment, as in a restart, is asked
 // again under the same key.
 func (f *service) call(ctx context.Context, cmd wire.Command) (*wire.DaemonStatus, error) {
@@ -131,23 +145,31 @@ func lockPID(h *home.Home) int {
 // ownRun is the refusal to start a home's daemon from inside one of its own runs: at the run's end its shim would end
 // the daemon, and every shim that it had started, with the rest of what the agent left behind. Nil outside of them.
 func (f *service) ownRun(h *home.Home) error {
+	if !insideRun(f.sys.Environ, h) {
+		return nil
+	}
+	return &fault{
+		code: exitUnreachable,
+		message: fmt.Sprintf("no daemon at %s (it is not running), and one that is started inside an agent's run would end with it",
+			home.Pretty(h.Socket())),
+		next: "leave it to the owner, who starts it from a shell outside: scv start",
+	}
+}
+
+// insideRun reports whether an environment is that of a process inside a run of the home.
+func insideRun(environ []string, h *home.Home) bool {
 	var chain string
-	for _, pair := range f.sys.Environ {
+	for _, pair := range environ {
 		if value, ok := strings.CutPrefix(pair, "SCV_PARENT="); ok {
 			chain = value
 		}
 	}
 	for link := range strings.SplitSeq(chain, ";") {
 		if strings.HasPrefix(link, h.Instance()+"/") {
-			return &fault{
-				code: exitUnreachable,
-				message: fmt.Sprintf("no daemon at %s (it is not running), and one that is started inside an agent's run would end with it",
-					home.Pretty(h.Socket())),
-				next: "leave it to the owner, who starts it from a shell outside: scv start",
-			}
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // startDaemon starts this program as the home's daemon and returns a connection once it answers. The daemon belongs to

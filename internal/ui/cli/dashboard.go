@@ -10,8 +10,11 @@ import (
 
 	"scv/internal/client"
 	"scv/internal/home"
+	"scv/internal/home/config"
+	"scv/internal/home/offer"
 	"scv/internal/ui/tui"
 	"scv/internal/ui/tui/feed"
+	"scv/internal/ui/tui/keys"
 	"scv/internal/ui/tui/model"
 	"scv/internal/ui/tui/term"
 	"scv/internal/wire"
@@ -39,6 +42,14 @@ func (f *factory) dashboard(ctx context.Context, h *home.Home, plainLines bool, 
 	if shown.Cwd == "" {
 		shown.Cwd, _ = directory("") // one that is gone is said when a job is started
 	}
+	detach, err := f.detachKey()
+	if err != nil {
+		return err
+	}
+	shown.Detach = detach.String()
+	if shown.Keys, err = ownKeys(f, h); err != nil {
+		return err
+	}
 	quiet := f.quiet()
 	opts := tui.Options{
 		Model: shown, Env: f.env, Out: f.sys.Out, Now: f.sys.Now, Plain: plainLines, Exit: os.Exit,
@@ -51,16 +62,36 @@ func (f *factory) dashboard(ctx context.Context, h *home.Home, plainLines bool, 
 				}
 				return cwd, workspace(cwd), nil
 			},
+			Attach: func(path string) (wire.Attachment, error) {
+				files, err := attachments([]string{path})
+				if err != nil {
+					return wire.Attachment{}, spoken(err)
+				}
+				return files[0], nil
+			},
 		},
 	}
 	if !f.noStart {
 		opts.Feed.Start = quiet.ensureDaemon
 	}
-	err := tui.Run(ctx, opts)
+	err = tui.Run(ctx, opts)
 	if errors.Is(err, term.ErrNoTerminal) {
 		return &fault{code: exitFailed, message: err.Error(), next: "run it in a terminal, or: scv jobs"}
 	}
 	return err
+}
+
+// ownKeys are the keys that the owner gave other keys. All that is wrong with them is told at once.
+func ownKeys(f *factory, h *home.Home) (keys.Remap, error) {
+	c, err := config.Load(h, f.sys.Environ, config.Overrides{})
+	if err != nil {
+		return keys.Remap{}, nil //nolint:nilerr // the daemon says what is wrong with the settings; the dashboard shows it
+	}
+	r, err := keys.NewRemap(c.Loop().Keys, model.Keys())
+	if err != nil {
+		return r, &fault{code: exitFailed, message: strings.ReplaceAll(err.Error(), "\n", "; "), next: "scv config edit"}
+	}
+	return r, nil
 }
 
 // quiet is this command line with what it says about the daemon kept for the dashboard: nothing else may write while the
@@ -108,7 +139,11 @@ func (q *quietly) dashboardAgents() ([]model.Agent, error) {
 	}
 	var out []model.Agent
 	for _, a := range rows {
-		out = append(out, model.Agent{Name: a.Name, Mode: a.Mode, Model: a.Model, Path: a.Path, Install: a.Install, SignIn: a.SignIn, Problem: a.Problem})
+		found := model.Agent{Name: a.Name, Mode: a.Mode, Model: a.Model, Path: a.Path, Install: a.Install, SignIn: a.SignIn, Problem: a.Problem}
+		if said, err := offer.Read(q.f.opened, a.Name); err == nil { // else it has not said yet what it offers
+			found.Offers = said.AgentOffer
+		}
+		out = append(out, found)
 	}
 	return out, nil
 }

@@ -170,17 +170,9 @@ func worst(codes ...int) int {
 
 func badConfig(list []*config.Problem) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the configuration has %s:", count(len(list), "problem"))
+	fmt.Fprintf(&b, "the configuration has %s:", plain.Count(len(list), "problem"))
 	for _, p := range list {
 		b.WriteString("\n  " + plain.Line(p.Error()))
 	}
 	return &fault{code: exitFailed, message: b.String(), next: "correct the lines above: scv config edit   Then look: scv config show"}
-}
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -16,6 +16,7 @@ import (
 
 	"scv/internal/client/offline"
 	"scv/internal/home"
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
 
@@ -83,7 +84,7 @@ func runExport(ctx context.Context, opts *exportOptions) error {
 		return err
 	}
 	if opts.where != "-" {
-		f.say("%s in %s. Next: ls %s", count(done, "job"), home.Pretty(opts.where), home.Pretty(opts.where))
+		f.say("%s in %s. Next: ls %s", plain.Count(done, "job"), home.Pretty(opts.where), home.Pretty(opts.where))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"scv/internal/client/offline"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -19,7 +20,7 @@ func exportHead(b *bytes.Buffer, job *offline.Record) {
 	if job.Detail != nil {
 		fmt.Fprintf(b, "- detail: %s\n", plain.Line(*job.Detail))
 	}
-	if told := used(job.Usage); told != "" {
+	if told := wording.Used(job.Usage); told != "" {
 		fmt.Fprintf(b, "- used: %s\n", told)
 	}
 	for _, part := range []struct{ name, text string }{{"Prompt", job.Prompt}, {"Reply", job.Reply}, {"Error", job.Failure}} {

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -60,55 +60,8 @@ func runForecast(ctx context.Context, opts *forecastOptions) error {
 		b := &c.Branches[i]
 		_, id, _ := b.Job.Split()
 		rows = append(rows, []cell{
-			text(strconv.Itoa(i + 1)), {show: string(id), pipe: string(b.Job)}, text(b.Branch), text(work(b)), text(meets(c, b)),
+			text(strconv.Itoa(i + 1)), {show: string(id), pipe: string(b.Job)}, text(b.Branch), text(wording.BranchWork(b)), text(orElse(strings.Join(wording.Meets(c, b), "; "), "none")),
 		})
 	}
 	return f.printTable(f.sys.Out, []column{{name: "LAND"}, {name: "JOB"}, {name: "BRANCH", keep: 2, shrink: 12}, {name: "WORK", keep: 3}, {name: "CONFLICTS", shrink: 16}}, rows)
-}
-
-func work(b *wire.ForecastBranch) string {
-	if b.Note != nil {
-		return "not known"
-	}
-	text := strconv.FormatUint(uint64(b.Files), 10) + " files"
-	if b.Loose > 0 {
-		text += fmt.Sprintf(", %d not committed", b.Loose)
-	}
-	return text
-}
-
-// meets tells with what a branch conflicts, and where.
-func meets(c *wire.Forecast, b *wire.ForecastBranch) string {
-	var parts []string
-	if b.Note != nil {
-		parts = append(parts, *b.Note)
-	}
-	if len(b.Base) > 0 {
-		parts = append(parts, strings.TrimPrefix(b.Onto, "refs/heads/")+" in "+few(b.Base))
-	}
-	for i := range c.Conflicts {
-		x := &c.Conflicts[i]
-		other := x.One
-		switch b.Job {
-		case x.One:
-			other = x.Other
-		case x.Other:
-		default:
-			continue
-		}
-		_, id, _ := other.Split()
-		parts = append(parts, string(id)+" in "+few(x.Files))
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, "; ")
-}
-
-func few(files []string) string {
-	shown := strings.Join(files[:min(len(files), 3)], ", ")
-	if more := len(files) - 3; more > 0 {
-		shown += fmt.Sprintf(" and %d more", more)
-	}
-	return shown
 }

@@ -33,7 +33,8 @@ func newJobAttachCmd(f *factory, runF func(context.Context, *jobAttachOptions) e
 		Long: `Take a job's conversation over, in its agent's own terminal, here. Prompts wait until
 you leave the agent (with its own command, such as /quit); the next one goes on with
 the same conversation. Letting go (ctrl-], or the key of --detach or $SCV_DETACH_KEY)
-leaves the agent open: attach again, from any terminal.`,
+leaves the agent open: attach again, from any terminal. Alt-PageUp shows what went up
+over the top. The mouse goes to an agent that asks for it.`,
 		Example: "  scv jobs attach job-3\n  scv jobs attach --read-only job-3\n  scv jobs attach --interrupt job-3   stop its turn first, to be resumed later\n  scv jobs attach --end job-3         close the agent's terminal",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.id = args[0]
@@ -76,13 +77,22 @@ func (o *jobAttachOptions) flags(cmd *cobra.Command) {
 
 // key is the key that lets go.
 func (o *jobAttachOptions) key() (attach.Key, error) {
-	name := o.detach
-	if name == "" {
-		name = o.f.env("SCV_DETACH_KEY")
+	if o.detach == "" {
+		return o.f.detachKey()
 	}
+	return detachKey(o.detach)
+}
+
+// detachKey is the key that lets go of a terminal, as the environment says it.
+func (f *screen) detachKey() (attach.Key, error) {
+	name := f.env("SCV_DETACH_KEY")
 	if name == "" {
 		return attach.DefaultKey, nil
 	}
+	return detachKey(name)
+}
+
+func detachKey(name string) (attach.Key, error) {
 	key, err := attach.ParseKey(name)
 	if err != nil {
 		return 0, usage("such as --detach ctrl-a", "%v", err)

@@ -96,16 +96,9 @@ func (o *jobsOptions) one(ctx context.Context, ref wire.JobRef) error {
 	if err != nil {
 		return err
 	}
-	if o.json.on() {
-		return o.json.print(f.sys.Out, st)
-	}
-	if _, err := fmt.Fprintln(f.sys.Out, job); err != nil || o.quiet {
-		return err
-	}
 	next := o.next
 	if strings.Contains(next, "%") {
 		next = fmt.Sprintf(next, job)
 	}
-	f.say("%s. Next: %s", trimDot(orElse(value(st.WorkbenchNote), string(job)+" "+o.done)), next)
-	return nil
+	return deed{string(job), orElse(value(st.WorkbenchNote), string(job)+" "+o.done), next}.tell(f.screen, st, &o.json, o.quiet)
 }

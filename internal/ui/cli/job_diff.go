@@ -20,6 +20,8 @@ type jobDiffOptions struct {
 	f                 *factory
 	id                string
 	stat, patch, word bool
+	reviewed          bool
+	round             uint32
 	noPager           bool
 	colour            string
 	json              jsonFlag
@@ -48,6 +50,8 @@ that git does not know yet. What looks like a secret is masked.`,
 	flags.BoolVarP(&opts.patch, "patch", "p", false, "show each changed line (default)")
 	flags.BoolVar(&opts.stat, "stat", false, "show only how much of each file changed")
 	flags.BoolVar(&opts.word, "word", false, "show changed words inside their line")
+	flags.BoolVar(&opts.reviewed, "reviewed", false, "of a reviewed job: what its reviewers were shown")
+	flags.Uint32Var(&opts.round, "round", 0, "with --reviewed: in this round (default: the last)")
 	flags.StringVar(&opts.colour, "color", "auto", "auto, always or never")
 	flags.BoolVar(&opts.noPager, "no-pager", false, "do not start $PAGER")
 	addJSON[wire.DiffPage](cmd, &opts.json)
@@ -72,7 +76,9 @@ func runJobDiff(ctx context.Context, opts *jobDiffOptions) error {
 	if err != nil {
 		return err
 	}
-	page, err := wholeDiff(ctx, r.conn, wire.JobDiff{Session: job.Session, Job: job.Job, How: how})
+	bounded, cancel := context.WithTimeoutCause(ctx, callPatience, client.ErrSilent)
+	defer cancel()
+	page, err := client.Diff(bounded, r.conn, wire.JobDiff{Session: job.Session, Job: job.Job, How: how, Reviewed: opts.reviewed, Round: opts.round}, 0)
 	if err != nil {
 		return err
 	}
@@ -103,33 +109,13 @@ func (o *jobDiffOptions) how() (wire.DiffHow, error) {
 	if n > 1 {
 		return "", usage("choose one", "--stat, --patch and --word exclude each other")
 	}
+	if o.round > 0 && !o.reviewed {
+		return "", usage("add --reviewed", "--round is one of a review")
+	}
 	if o.colour != "auto" && o.colour != "always" && o.colour != "never" {
 		return "", usage("use auto, always or never", "there is no colour %q", o.colour)
 	}
 	return how, nil
-}
-
-// wholeDiff reads all pages of a difference over one connection.
-func wholeDiff(ctx context.Context, c *client.Conn, cmd wire.JobDiff) (*wire.DiffPage, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callPatience, client.ErrSilent)
-	defer cancel()
-	var text strings.Builder
-	for {
-		st, err := c.Call(ctx, cmd)
-		if err != nil {
-			return nil, err
-		}
-		if st.Diff == nil || st.Diff.Next != nil && *st.Diff.Next <= cmd.After {
-			return nil, errors.New("the daemon answered job_diff without a page that goes on")
-		}
-		text.WriteString(st.Diff.Text)
-		if st.Diff.Next == nil {
-			whole := *st.Diff
-			whole.Text = text.String()
-			return &whole, nil
-		}
-		cmd.After = *st.Diff.Next
-	}
 }
 
 const (

@@ -73,6 +73,8 @@ func runJobEvents(ctx context.Context, opts *jobEventsOptions) error {
 		return err
 	}
 	c.Close()
+	ctx, done := whileHeard(ctx, f.sys.Out)
+	defer done()
 	return f.detached(ctx, e.follow(ctx), "")
 }
 

@@ -73,7 +73,11 @@ func runJobList(ctx context.Context, opts *jobListOptions) error {
 	if opts.page < 0 || opts.page == 0 && opts.paged {
 		return usage("leave it out for what is new, or count from 1 on", "--page cannot be %d", opts.page)
 	}
-	r, view, err := f.view(ctx)
+	var look wire.WorkbenchCommand
+	if !opts.all && len(opts.states) == 0 && len(opts.agents) == 0 {
+		look.Finished = new(uint32(recent))
+	}
+	r, view, err := f.look(ctx, look)
 	if err != nil {
 		return err
 	}
@@ -110,7 +114,7 @@ func (o *jobListOptions) choose(ctx context.Context, r *reading, view *wire.Snap
 		jobs = append(jobs, job)
 	}
 	if !o.all || len(view.Jobs) < wire.MaxFinishedJobs {
-		return jobs, more, nil
+		return jobs, more + int(view.Omitted), nil
 	}
 	seen := map[wire.JobRef]bool{}
 	for i := range view.Jobs {
@@ -152,7 +156,7 @@ func (o *jobListOptions) history(ctx context.Context, r *reading) ([]wire.Job, i
 			return slices.DeleteFunc(page.Jobs, func(job wire.Job) bool { return !o.wants(&job) }), 0, nil
 		}
 		if page.Next == nil {
-			return nil, 0, &fault{code: exitNotFound, message: fmt.Sprintf("there are only %s", count(at, "page")), next: fmt.Sprintf("the last: scv jobs list --page %d", at)}
+			return nil, 0, &fault{code: exitNotFound, message: fmt.Sprintf("there are only %s", plain.Count(at, "page")), next: fmt.Sprintf("the last: scv jobs list --page %d", at)}
 		}
 		after = page.Next
 	}
@@ -247,6 +251,8 @@ func (o *jobListOptions) follow(ctx context.Context, r *reading) error {
 	if f.columns > 0 {
 		f.say("each change follows; ctrl-C ends this and no job")
 	}
+	ctx, done := whileHeard(ctx, f.sys.Out)
+	defer done()
 	last := map[wire.JobRef]wire.AgentState{}
 	first := true
 	err := client.WatchWorkbench(ctx, f.target(r.h), func(view *wire.Snapshot, delta wire.WorkbenchDelta) error {

@@ -82,6 +82,10 @@ func runJobLog(ctx context.Context, opts *jobLogOptions) error {
 	if err != nil {
 		return err
 	}
+	if len(runs) == 0 && job.Reviewed {
+		sayTurnsAreJobs(f, wording.Name(view, job))
+		return nil
+	}
 	if len(runs) == 0 {
 		f.say("%s has no log yet; it is %s. Follow it: scv jobs log -f %s", wording.Name(view, job), job.State, wording.Name(view, job))
 		return nil
@@ -95,6 +99,11 @@ func runJobLog(ctx context.Context, opts *jobLogOptions) error {
 		lines = append(lines, ofJob(part, job)...)
 	}
 	return opts.print(opts.last(lines))
+}
+
+// sayTurnsAreJobs tells where the log of a reviewed job is.
+func sayTurnsAreJobs(f *factory, id string) {
+	f.say("%[1]s has no log of its own: its turns are jobs. See them: scv jobs review %[1]s", id)
 }
 
 // runs resolves the id: a run by its handle, else the runs of a job.
@@ -223,6 +232,8 @@ func followJobLog(ctx context.Context, opts *jobLogOptions) error {
 	if err != nil {
 		return err
 	}
+	ctx, done := whileHeard(ctx, f.sys.Out)
+	defer done()
 	if handle, ok := findRun(view, opts.id); ok {
 		return f.detached(ctx, opts.followRun(ctx, r, handle, nil, false), "")
 	}
@@ -231,6 +242,9 @@ func followJobLog(ctx context.Context, opts *jobLogOptions) error {
 		return err
 	}
 	id := wording.Name(view, job)
+	if job.Reviewed {
+		sayTurnsAreJobs(f, id)
+	}
 	last, err := opts.followJob(ctx, r, job)
 	if err != nil {
 		return f.detached(ctx, err, id)

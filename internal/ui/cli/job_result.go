@@ -27,7 +27,7 @@ func newJobResultCmd(f *factory, runF func(context.Context, *jobResultOptions) e
 		Use: "result ID", Args: exactly("a job, such as job-3 or @last"), ValidArgsFunction: f.completeJobs,
 		Short: "Print the whole reply of a job that has ended",
 		Long: `Print the whole reply of a job that has ended. The exit code tells how it ended:
-0 completed, 1 failed or stopped, 4 needs a sign-in, 8 not ended yet.`,
+0 completed, 1 failed, stopped or not approved by its reviewers, 4 needs a sign-in, 8 not ended yet.`,
 		Example: "  scv jobs result job-3\n  scv jobs result @last --json=state,reply",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -64,7 +64,7 @@ func runJobResult(ctx context.Context, opts *jobResultOptions) error {
 	if err := f.printResult(ctx, r, job.Ref(), &opts.json); err != nil {
 		return err
 	}
-	return status(outcome(job.State, job.Class))
+	return status(reviewExit(job, outcome(job.State, job.Class)))
 }
 
 // printResult writes the whole reply to standard output, and how a job that did not complete ended to standard error.
@@ -81,14 +81,17 @@ func (f *factory) printResult(ctx context.Context, r *reading, ref wire.JobRef, 
 			return err
 		}
 	}
+	if res.Outcome != nil {
+		sayOutcome(f, string(res.Job), res.Outcome)
+	}
 	if res.Facts != nil {
 		f.say("%s by git: %s", res.Job, factLine(res.Facts))
 	}
 	if res.State == wire.StateCompleted {
 		switch {
-		case value(res.Reply) == "":
+		case value(res.Reply) == "" && res.Outcome == nil:
 			f.say("%s completed without a reply. Next: scv jobs log %s", res.Job, res.Job)
-		case res.Detail != nil: // such as a reply that was cut, or tool calls that the mode refused
+		case res.Detail != nil && res.Outcome == nil: // such as a reply that was cut, or tool calls that the mode refused
 			f.say("%s completed: %s. Next: scv jobs log %s", res.Job, trimDot(plain.Line(*res.Detail)), res.Job)
 		}
 		return nil
@@ -109,7 +112,7 @@ func factLine(x *wire.JobFacts) string {
 	if x.Problem != nil {
 		return "not known: " + trimDot(*x.Problem)
 	}
-	parts := []string{fmt.Sprintf("%d files changed (%d not committed), %d commits", x.Files, x.Uncommitted, x.Commits)}
+	parts := []string{fmt.Sprintf("%s changed (%d not committed), %s", plain.Count(x.Files, "file"), x.Uncommitted, plain.Count(x.Commits, "commit"))}
 	if x.Before > 0 {
 		parts = append(parts, fmt.Sprintf("%d were changed before", x.Before))
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,8 @@ type followOptions struct {
 	id          string
 	args        []string
 	file, agent string
-	same, quiet bool
+	same, share bool
+	quiet       bool
 	json        jsonFlag
 	command     func(ctx context.Context, o *followOptions, job *wire.Job) (wire.Command, error)
 }
@@ -54,16 +54,19 @@ func newJobForkCmd(f *factory) *cobra.Command {
 	cmd := followCmd(f, &cobra.Command{
 		Use: "fork ID [PROMPT]", Args: atLeastOne("a job that has ended, such as job-3"), Short: "Go on from a job in a new conversation, also with another agent",
 		Long: `Go on from a job that has ended in a new conversation, with the same agent or another:
-it begins with a summary of what was asked and answered up to that job.`,
+it begins with a summary of what was asked and answered up to that job. Of a job that has
+a worktree it gets one of its own, on another branch, with all that the job's has; with
+--share it works in the same.`,
 		Example: "  scv jobs fork job-3 \"try it without the cache\"\n  scv jobs fork job-3 --agent claude",
 	}, opts)
+	cmd.Flags().BoolVar(&opts.share, "share", false, "work in the job's own worktree")
 	cmd.Flags().StringVar(&opts.agent, "agent", "", "who goes on (default: the same agent)")
 	cmd.Flags().StringVarP(&opts.file, "file", "F", "", "read the prompt from this file")
 	return cmd
 }
 
 func (o *followOptions) fork(ctx context.Context, job *wire.Job) (wire.Command, error) {
-	cmd := wire.WorkbenchFork{Session: job.Session, Job: job.Job, Key: client.NewKey()}
+	cmd := wire.WorkbenchFork{Session: job.Session, Job: job.Job, Share: o.share, Key: client.NewKey()}
 	if o.agent != "" {
 		cmd.Agent = &o.agent
 	}
@@ -110,16 +113,9 @@ func runFollow(ctx context.Context, opts *followOptions) error {
 	if err != nil {
 		return err
 	}
-	if opts.json.on() {
-		return opts.json.print(f.sys.Out, st)
-	}
 	if st.WorkbenchJob == nil {
 		return &fault{code: exitFailed, message: "the daemon named no job", next: "look for it: scv jobs"}
 	}
 	_, made, _ := st.WorkbenchJob.Split()
-	if _, err := fmt.Fprintln(f.sys.Out, made); err != nil || opts.quiet {
-		return err
-	}
-	f.say("%s. Next: scv jobs log -f %s", trimDot(orElse(value(st.WorkbenchNote), string(made)+" is accepted")), made)
-	return nil
+	return accepted(st, made).tell(f.screen, st, &opts.json, opts.quiet)
 }

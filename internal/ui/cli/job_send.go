@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,7 @@ taken or started (or queued, as --queue asked), 9 it waits behind the running tu
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.queue, "queue", false, "always wait behind the running turn")
-	flags.BoolVar(&opts.steer, "steer", false, "into the running turn, or fail")
+	flags.BoolVar(&opts.steer, "steer", false, "into the running turn, or fail; where none runs and nothing waits it starts one")
 	flags.BoolVar(&opts.auto, "auto", false, "into the running turn if it can be, else wait behind it (the default)")
 	flags.StringVarP(&opts.file, "file", "F", "", "read the prompt from this file")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id of the new job, if there is one")
@@ -127,21 +126,16 @@ func queuedIn(st *wire.DaemonStatus) bool {
 
 func (o *jobSendOptions) print(st *wire.DaemonStatus) error {
 	f := o.f
+	if st.WorkbenchJob != nil {
+		_, job, _ := st.WorkbenchJob.Split()
+		return accepted(st, job).tell(f.screen, st, &o.json, o.quiet)
+	}
 	if o.json.on() {
 		return o.json.print(f.sys.Out, st)
 	}
-	note := trimDot(value(st.WorkbenchNote))
-	if st.WorkbenchJob == nil {
-		if !o.quiet {
-			f.say("%s. Next: scv jobs log -f %s", orElse(note, "it went into the running turn"), o.id)
-		}
-		return nil
+	if !o.quiet {
+		f.say("%s. Next: scv jobs log -f %s", orElse(trimDot(value(st.WorkbenchNote)), "it went into the running turn"), o.id)
 	}
-	_, job, _ := st.WorkbenchJob.Split()
-	if _, err := fmt.Fprintln(f.sys.Out, job); err != nil || o.quiet {
-		return err
-	}
-	f.say("%s. Next: scv jobs log -f %s", orElse(note, string(job)+" is accepted"), job)
 	return nil
 }
 

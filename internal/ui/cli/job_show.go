@@ -184,7 +184,7 @@ func (p *jobPage) lines(f *screen) [][2]string {
 	}
 	add("started", f.since(p.CreatedUnixSeconds)+" by "+string(p.StartedBy))
 	add("thread", p.thread())
-	add("used", used(p.Usage))
+	add("used", wording.Used(p.Usage))
 	for i := range p.Runs {
 		add("run", runLine(f, &p.Runs[i]))
 	}
@@ -241,24 +241,6 @@ func runLine(f *screen, run *wire.Run) string {
 	return fmt.Sprintf("%s  %s  %s  since %s", run.Handle, run.State, life, f.since(run.StartedUnixSeconds))
 }
 
-// used writes the figures that an agent told.
-func used(u *wire.JobUsage) string {
-	if u == nil {
-		return ""
-	}
-	var parts []string
-	if u.InputTokens != nil {
-		parts = append(parts, fmt.Sprintf("%d tokens in", *u.InputTokens))
-	}
-	if u.OutputTokens != nil {
-		parts = append(parts, fmt.Sprintf("%d out", *u.OutputTokens))
-	}
-	if u.CostUSD != nil {
-		parts = append(parts, fmt.Sprintf("$%.4f", *u.CostUSD))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // excerpt is the start of a text, a line each, and how much follows.
 func excerpt(name, text string) [][2]string {
 	text = strings.TrimSpace(plain.Block(text))
@@ -274,7 +256,7 @@ func excerpt(name, text string) [][2]string {
 		out = append(out, [2]string{name, plain.Truncate(line, pageCells)})
 	}
 	if more := len(all) - pageLines; more > 0 {
-		out = append(out, [2]string{"", fmt.Sprintf("(%s more)", count(more, "line"))})
+		out = append(out, [2]string{"", fmt.Sprintf("(%s more)", plain.Count(more, "line"))})
 	}
 	return out
 }

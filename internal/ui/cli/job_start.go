@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"scv/internal/client"
 	"scv/internal/home"
 	"scv/internal/home/config"
+	"scv/internal/home/offer"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
@@ -28,6 +28,7 @@ type jobStartOptions struct {
 	base, branch         string
 	wait, quiet          bool
 	timeout              time.Duration
+	review               reviewFlags
 	json                 jsonFlag
 }
 
@@ -42,6 +43,7 @@ with a dash comes after --.`,
 		Example: `  scv jobs start --agent codex "fix the failing test"
   scv jobs start --agent claude --file task.md --wait
   scv jobs start --agent codex --worktree --base main "add a retry"
+  scv jobs start --agent codex --review=claude --rounds 3 "add a retry"
   git diff | scv jobs start --agent claude -q -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.args = args
@@ -64,14 +66,17 @@ with a dash comes after --.`,
 	flags.StringVar(&opts.base, "base", "", "with --worktree: the branch, tag or commit to start from")
 	flags.StringVar(&opts.branch, "branch", "", "with --worktree: the name of its branch")
 	flags.BoolVar(&opts.changes, "with-changes", false, "with --worktree: bring along what is not committed here")
+	opts.review.add(flags)
 	flags.BoolVar(&opts.wait, "wait", false, "wait for the end and print the reply")
 	addPatience(flags, &opts.timeout, "timeout", "with --wait: give up waiting after this time, such as 10m")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "print only the id")
 	addJSON[wire.DaemonStatus](cmd, &opts.json)
 	_ = cmd.RegisterFlagCompletionFunc("agent", f.completeAgents)
 	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(transports(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("model", f.completeOffered(func(o wire.AgentOffer) []wire.AgentChoice { return o.Models }))
-	_ = cmd.RegisterFlagCompletionFunc("effort", f.completeOffered(func(o wire.AgentOffer) []wire.AgentChoice { return o.Efforts }))
+	_ = cmd.RegisterFlagCompletionFunc("model", f.completeOffered(func(o offer.Offer, _ *cobra.Command) []wire.AgentChoice { return o.Models }))
+	_ = cmd.RegisterFlagCompletionFunc("effort", f.completeOffered(offeredEfforts))
+	_ = cmd.RegisterFlagCompletionFunc("land", cobra.FixedCompletions(landModes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("review", f.completeAgents)
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(wording.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -114,8 +119,12 @@ func (o *jobStartOptions) command(ctx context.Context) (wire.WorkbenchStart, err
 			return none, err
 		}
 	}
-	if !o.worktree && (o.base != "" || o.branch != "" || o.changes) {
-		return none, usage("add --worktree", "--base, --branch and --with-changes need --worktree")
+	review, err := o.review.request(o.args)
+	if err != nil {
+		return none, err
+	}
+	if review == nil && !o.worktree && (o.base != "" || o.branch != "" || o.changes) {
+		return none, usage("add --worktree", "--base, --branch and --with-changes need --worktree or --review")
 	}
 	agent, err := o.chooseAgent()
 	if err != nil {
@@ -130,6 +139,9 @@ func (o *jobStartOptions) command(ctx context.Context) (wire.WorkbenchStart, err
 		return none, err
 	}
 	cmd := wire.WorkbenchStart{Workspace: workspace(cwd), Agent: agent, Prompt: prompt, Cwd: &cwd, Key: client.NewKey(), Worktree: o.worktree, WithChanges: o.changes}
+	if cmd.Review = review; review != nil {
+		cmd.Worktree = true
+	}
 	if o.base != "" {
 		cmd.Base = &o.base
 	}
@@ -161,7 +173,7 @@ func (o *jobStartOptions) chooseAgent() (string, error) {
 	}
 	var found []string
 	for _, name := range config.Served() {
-		if name == "demo" {
+		if wording.Aside(name) {
 			continue
 		}
 		if _, err := exec.LookPath(name); err == nil {
@@ -216,22 +228,11 @@ func workspace(cwd string) string {
 // report prints the id, and what to do next.
 func (o *jobStartOptions) report(st *wire.DaemonStatus) error {
 	f := o.f
-	if o.json.on() {
-		return o.json.print(f.sys.Out, st)
-	}
 	_, job, ok := st.WorkbenchJob.Split()
 	if !ok {
 		job = wire.JobID(*st.WorkbenchJob)
 	}
-	if _, err := fmt.Fprintln(f.sys.Out, job); err != nil || o.quiet {
-		return err
-	}
-	note := value(st.WorkbenchNote)
-	if note == "" {
-		note = fmt.Sprintf("%s is accepted", job)
-	}
-	f.say("%s. Next: scv jobs log -f %s", trimDot(note), job)
-	return nil
+	return accepted(st, job).tell(f.screen, st, &o.json, o.quiet)
 }
 
 func trimDot(s string) string {
@@ -261,5 +262,5 @@ func (o *jobStartOptions) await(ctx context.Context, ref wire.JobRef) error {
 	if err := f.printResult(ctx, r, ref, &o.json); err != nil {
 		return err
 	}
-	return status(outcome(ended[0].State, ended[0].Class))
+	return status(reviewExit(&ended[0], outcome(ended[0].State, ended[0].Class)))
 }

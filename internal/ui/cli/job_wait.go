@@ -72,7 +72,7 @@ func runJobWait(ctx context.Context, opts *jobWaitOptions) error {
 	codes := make([]int, 0, len(ended))
 	for _, job := range ended {
 		if job.State.Final() {
-			codes = append(codes, outcome(job.State, job.Class))
+			codes = append(codes, reviewExit(&job, outcome(job.State, job.Class)))
 		}
 	}
 	return status(worst(codes...))

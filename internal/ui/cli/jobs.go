@@ -17,7 +17,7 @@ func newJobsCmd(f *factory) *cobra.Command {
 		list, newJobStartCmd(f, nil), newJobShowCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
 		newJobSendCmd(f, nil), newJobCancelCmd(f, nil), newJobDismissCmd(f, nil), newJobEventsCmd(f, nil),
 		newJobQueueCmd(f), newJobResumeCmd(f), newJobRetryCmd(f), newJobForkCmd(f),
-		newJobDiffCmd(f, nil), newJobApplyCmd(f, nil), newJobCommitCmd(f, nil), newJobPrCmd(f, nil), newJobOpenCmd(f, nil),
+		newJobReviewCmd(f), newJobDiffCmd(f, nil), newJobApplyCmd(f, nil), newJobCommitCmd(f, nil), newJobPrCmd(f, nil), newJobOpenCmd(f, nil),
 		newJobAttachCmd(f, nil), newJobShellCmd(f, nil),
 		newApproveCmd(f, nil), newDenyCmd(f, nil),
 	)

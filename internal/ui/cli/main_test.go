@@ -122,7 +122,7 @@ func TestE27_HelpHasAnExampleAndFits80Columns(t *testing.T) {
 func TestE22_EveryListHasJSONWithNamedFields(t *testing.T) {
 	every(t, func(cmd *cobra.Command) {
 		flag := cmd.Flags().Lookup("json")
-		if flag == nil {
+		if flag == nil || flag.Value.Type() == "bool" { // exec prints the protocol's events, which have no fields to choose
 			return
 		}
 		args := append(strings.Fields(cmd.CommandPath())[1:], "--json=help")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"scv/internal/home"
+	"scv/internal/safe/plain"
 )
 
 func newManCmd(f *factory) *cobra.Command {
@@ -53,7 +54,7 @@ func runMan(f *factory, root *cobra.Command, where string) error {
 			return err
 		}
 	}
-	f.say("%s in %s. Next: man -M %s scv", count(len(pages), "page"), home.Pretty(where), home.Pretty(filepath.Dir(filepath.Clean(where))))
+	f.say("%s in %s. Next: man -M %s scv", plain.Count(len(pages), "page"), home.Pretty(where), home.Pretty(filepath.Dir(filepath.Clean(where))))
 	return nil
 }
 

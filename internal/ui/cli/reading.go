@@ -41,11 +41,19 @@ func (f *factory) read(ctx context.Context) (*reading, error) {
 
 // view opens a reading and takes a look at the whole workbench. The caller closes it.
 func (f *factory) view(ctx context.Context) (*reading, *wire.Snapshot, error) {
+	return f.look(ctx, wire.WorkbenchCommand{})
+}
+
+// look is view by a question of its own. What the daemon does not know of it is left out, and the answer has more.
+func (f *factory) look(ctx context.Context, cmd wire.WorkbenchCommand) (*reading, *wire.Snapshot, error) {
 	r, err := f.read(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	view, err := r.snapshot(ctx)
+	if r.conn != nil && !r.conn.Has(wire.FeatureFinished) {
+		cmd.Finished = nil
+	}
+	view, err := r.workbench(ctx, cmd)
 	if err != nil {
 		r.close()
 		return nil, nil, err
@@ -145,7 +153,11 @@ func ask[T any](ctx context.Context, r *reading, cmd wire.Command, take func(*wi
 }
 
 func (r *reading) snapshot(ctx context.Context) (*wire.Snapshot, error) {
-	return ask(ctx, r, wire.WorkbenchCommand{}, func(st *wire.DaemonStatus) *wire.Snapshot { return st.Workbench },
+	return r.workbench(ctx, wire.WorkbenchCommand{})
+}
+
+func (r *reading) workbench(ctx context.Context, cmd wire.WorkbenchCommand) (*wire.Snapshot, error) {
+	return ask(ctx, r, cmd, func(st *wire.DaemonStatus) *wire.Snapshot { return st.Workbench },
 		func(d *offline.Reader) (wire.Snapshot, error) { return d.Snapshot(ctx) })
 }
 

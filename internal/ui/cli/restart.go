@@ -13,6 +13,7 @@ import (
 	"scv/internal/client"
 	"scv/internal/home"
 	"scv/internal/home/config"
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
 
@@ -181,7 +182,7 @@ func (f *service) restartWhenIdle(ctx context.Context, h *home.Home, ask wire.Da
 			}
 			if !told {
 				told = true
-				f.say("waits for the end of %s: %s. Restart now: scv restart", count(len(busy), "turn"), strings.Join(busy, ", "))
+				f.say("waits for the end of %s: %s. Restart now: scv restart", plain.Count(len(busy), "turn"), strings.Join(busy, ", "))
 			}
 			return nil
 		})

@@ -17,8 +17,8 @@ func newRoot(f *factory) *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "scv",
 		Short: "Run coding agents as durable jobs",
-		Long: `scv runs coding agents (codex, claude) as durable jobs: a background daemon keeps
-them going when you close the terminal, and keeps their log, state and result.`,
+		Long: `scv runs coding agents as durable jobs: a background daemon keeps them going
+when you close the terminal, and keeps their log, state and result.`,
 		Example: `  scv                                       the dashboard
   scv demo                                  see it work; needs nothing installed
   scv jobs start --agent codex "fix the failing test"
@@ -26,7 +26,8 @@ them going when you close the terminal, and keeps their log, state and result.`,
   scv jobs result @last`,
 	},
 		newJobsCmd(f), newWhyCmd(f, nil), newSearchCmd(f, nil), newUsageCmd(f, nil), newExportCmd(f, nil),
-		newApprovalsCmd(f), newConfirmCmd(f, nil), newForecastCmd(f, nil), newAgentsCmd(f), newDemoCmd(f, nil), newReplayCmd(f, nil),
+		newApprovalsCmd(f), newConfirmCmd(f, nil), newForecastCmd(f, nil), newExecCmd(f, nil), newSessionsCmd(f), newServerCmd(f, nil), newMCPCmd(f, nil),
+		newAgentsCmd(f), newDemoCmd(f, nil), newReplayCmd(f, nil),
 		newRunCmd(f, nil), newStartCmd(f, nil), newStopCmd(f, nil), newStatusCmd(f, nil), newRestartCmd(f, nil),
 		newLogsCmd(f, nil), newDoctorCmd(f, nil), newConfigCmd(f), newUninstallCmd(f, nil),
 		newVersionCmd(f, nil), newCompletionCmd(f), newManCmd(f), newHelpCmd(f),

@@ -105,6 +105,6 @@ func (f *service) daemonOptions(o config.Overrides) (daemon.Options, error) {
 		return daemon.Options{}, err
 	}
 	return daemon.Options{
-		Home: h, Config: c, Version: f.sys.Version, Exe: f.sys.Exe, Environ: f.daemonEnviron(h), Stderr: f.sys.Err, Now: f.sys.Now,
+		Home: h, Config: c, Settings: func() (*config.Config, error) { return config.Load(h, f.sys.Environ, o) }, Version: f.sys.Version, Exe: f.sys.Exe, Environ: f.daemonEnviron(h), Stderr: f.sys.Err, Now: f.sys.Now,
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"scv/internal/safe/plain"
 )
@@ -13,8 +14,12 @@ func (f *screen) say(format string, args ...any) {
 	fmt.Fprintln(f.sys.Err, plain.Line(fmt.Sprintf(format, args...)))
 }
 
-// detached turns the end of following by ctrl-C into a sentence and exit code 130: what was followed goes on.
+// detached turns the end of following by ctrl-C into a sentence and exit code 130: what was followed goes on. When its
+// reader went away it is a broken pipe, as for a line that is written then.
 func (f *screen) detached(ctx context.Context, err error, job string) error {
+	if err != nil && errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		return syscall.EPIPE
+	}
 	if err == nil || ctx.Err() == nil || errors.Is(context.Cause(ctx), errTimeout) {
 		return err
 	}

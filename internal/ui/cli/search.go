@@ -128,7 +128,7 @@ func (o *searchOptions) print(job *offline.Found) error {
 		}
 	}
 	if more := job.Total - len(job.Places); more > 0 {
-		fmt.Fprintf(&b, "  (%s more; scv search --places %d)\n", count(more, "place"), min(job.Total, 100))
+		fmt.Fprintf(&b, "  (%s more; scv search --places %d)\n", plain.Count(more, "place"), min(job.Total, 100))
 	}
 	_, err := f.sys.Out.Write([]byte(b.String()))
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,7 +189,13 @@ func (f *service) askStatus(ctx context.Context, h *home.Home, r *daemonReport) 
 	if st.StartedUnixSeconds != nil {
 		r.StartedUnixSeconds = *st.StartedUnixSeconds
 	}
-	r.Problems = append(r.Problems, st.Problems...)
+	own := r.Problems
+	r.Problems = append([]string{}, st.Problems...) // a list, also where there are none
+	for _, p := range own {
+		if !slices.ContainsFunc(st.Problems, func(said string) bool { return strings.Contains(said, p) }) {
+			r.Problems = append(r.Problems, p)
+		}
+	}
 	st, err = c.Call(ctx, wire.WorkbenchCommand{})
 	if err != nil || st.Workbench == nil {
 		return err

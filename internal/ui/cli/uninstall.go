@@ -56,9 +56,9 @@ func runUninstall(ctx context.Context, opts *uninstallOptions) error {
 	}
 	where := home.Pretty(h.Path())
 	if !opts.yes {
-		what := fmt.Sprintf("the daemon would be stopped, %s ended and %s removed with %s", count(live, "live run"), where, count(jobs, "job"))
+		what := fmt.Sprintf("the daemon would be stopped, %s ended and %s removed with %s", plain.Count(live, "live run"), where, plain.Count(jobs, "job"))
 		if opts.keep {
-			what = fmt.Sprintf("the daemon would be stopped and %s ended; %s would stay", count(live, "live run"), where)
+			what = fmt.Sprintf("the daemon would be stopped and %s ended; %s would stay", plain.Count(live, "live run"), where)
 		}
 		next := "do it: scv uninstall --yes   Keep the jobs: scv export DIR"
 		if live > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
 
@@ -155,7 +156,7 @@ func (o *usageOptions) print(rows []*usageRow) error {
 	}
 	err := f.printTable(f.sys.Out, []column{{name: strings.ToUpper(o.by)}, {name: "JOBS", keep: 1}, {name: "TOKENS IN", keep: 3}, {name: "TOKENS OUT", keep: 2}, {name: "USD", keep: 4}}, table)
 	if err == nil && silent > 0 {
-		f.say("%s told no figures", count(silent, "job"))
+		f.say("%s told no figures", plain.Count(silent, "job"))
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -42,20 +41,6 @@ func newVersionCmd(f *factory, runF func(context.Context, *versionOptions) error
 	return cmd
 }
 
-// Version answers a plain "scv version" and reports that it did. Scripts ask it often, and it needs neither the tree of
-// commands nor signals, which cost more than the answer.
-func Version(args []string, out io.Writer, version string) bool {
-	if len(args) != 1 || args[0] != "version" {
-		return false
-	}
-	return writeVersion(out, version) == nil
-}
-
-func writeVersion(out io.Writer, version string) error {
-	_, err := fmt.Fprintf(out, "scv %s (protocol %d)\n", version, wire.ProtocolVersion)
-	return err
-}
-
 func runVersion(opts *versionOptions) error {
 	f := opts.f
 	if opts.json.helps(f.sys.Out) {
@@ -66,5 +51,6 @@ func runVersion(opts *versionOptions) error {
 			Version: f.sys.Version, Protocol: wire.ProtocolVersion, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
 		})
 	}
-	return writeVersion(f.sys.Out, f.sys.Version)
+	_, err := fmt.Fprintf(f.sys.Out, "scv %s (protocol %d)\n", f.sys.Version, wire.ProtocolVersion)
+	return err
 }

@@ -27,8 +27,8 @@ func newWorktreesCmd(f *factory) *cobra.Command {
 	cmd := group(&cobra.Command{
 		Use: "worktrees", Aliases: []string{"worktree", "trees"},
 		Short:   "Show and remove the git worktrees of jobs",
-		Example: "  scv agents worktrees\n  cd $(scv agents worktrees path job-3)\n  scv agents worktrees prune",
-	}, list, newWorktreePathCmd(f, nil), newWorktreeRmCmd(f, nil), newWorktreePruneCmd(f, nil), newWorktreeTrustCmd(f, nil))
+		Example: "  scv agents worktrees\n  cd $(scv agents worktrees path job-3)\n  scv agents worktrees clean --all",
+	}, list, newWorktreePathCmd(f, nil), newWorktreeRmCmd(f, nil), newWorktreePruneCmd(f, nil), newWorktreeCleanCmd(f, nil), newWorktreeTrustCmd(f, nil))
 	inner := newWorktreesListCmd(f, nil)
 	cmd.Flags().AddFlagSet(inner.Flags())
 	unknown := cmd.RunE

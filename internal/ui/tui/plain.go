@@ -71,7 +71,7 @@ func (t *teller) take(msg model.Msg) {
 
 func (t *teller) list(view *wire.Snapshot) {
 	if !t.begun {
-		t.say("%d jobs, %d approvals wait.", len(view.Jobs), len(view.Approvals))
+		t.say("%s, %s to answer.", plain.Count(len(view.Jobs), "job"), plain.Count(len(view.Approvals), "approval"))
 	}
 	for i := range view.Jobs {
 		j := &view.Jobs[len(view.Jobs)-1-i] // oldest first, as they happened

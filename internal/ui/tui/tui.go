@@ -25,6 +25,8 @@ import (
 const (
 	// redrawPause is the least time between two redraws for the daemon's changes (ux.md section 3).
 	redrawPause = 100 * time.Millisecond
+	// terminalPause is the same for an agent's terminal in which the owner types (E19).
+	terminalPause = 33 * time.Millisecond
 	// stuck is how long a terminal may take nothing before the dashboard leaves without it.
 	stuck = time.Second
 )
@@ -66,6 +68,7 @@ func drawn(ctx context.Context, opts Options, f *feed.Feed) (data *wire.Snapshot
 	if err != nil {
 		return nil, false, err
 	}
+	opts.Model.Place = feed.Recall(opts.Feed.Home)
 	d := &dashboard{opts: opts, feed: f, screen: screen, model: model.New(opts.Model), back: make(chan func(), 1)}
 	left := make(chan struct{})
 	go d.abandon(ctx, left)
@@ -73,6 +76,7 @@ func drawn(ctx context.Context, opts Options, f *feed.Feed) (data *wire.Snapshot
 		p := recover()
 		screen.Close(opts.Now())
 		close(left)
+		feed.Remember(opts.Feed.Home, d.model.List.Place())
 		if p != nil {
 			err = fmt.Errorf("the dashboard failed: %v", p)
 		}
@@ -144,6 +148,8 @@ func (d *dashboard) loop(ctx context.Context) error {
 					d.draw()
 				}
 			}
+		case <-d.screen.Sizes():
+			d.screen.Measure()
 		case answer := <-d.screen.Answers():
 			if d.screen.Learn(answer) {
 				d.draw()
@@ -163,10 +169,14 @@ func (d *dashboard) loop(ctx context.Context) error {
 	return nil
 }
 
-// soon draws now, or when the pause after the last drawing is over.
+// soon draws now, or when the pause after the last drawing is over. Who types into a terminal sees it sooner.
 func (d *dashboard) soon(later *time.Timer) {
-	if since := d.opts.Now().Sub(d.drawn); since < redrawPause {
-		later.Reset(redrawPause - since)
+	pause := redrawPause
+	if d.model.Focus == model.OnTerminal {
+		pause = terminalPause
+	}
+	if since := d.opts.Now().Sub(d.drawn); since < pause {
+		later.Reset(pause - since)
 		return
 	}
 	d.draw()
@@ -194,8 +204,28 @@ func (d *dashboard) do(ctx context.Context, effect model.Effect) {
 		d.feed.Call(e)
 	case model.Start:
 		d.feed.Start(e)
+	case model.Compare:
+		d.feed.Compare(e)
+	case model.Attach:
+		d.feed.Attach(e)
+	case model.Type:
+		if err := d.feed.Type(e.Text); err != nil {
+			d.update(ctx, model.Noted{Text: err.Error()})
+		}
+	case model.Window:
+		d.feed.Window(e.Cols, e.Rows)
 	case model.Follow:
 		d.feed.Follow(e)
+	case model.Join:
+		d.feed.Join(e)
+	case model.Utter:
+		if err := d.feed.Utter(e); err != nil {
+			d.update(ctx, model.Told{Text: err.Error(), Bad: true})
+		}
+	case model.Part:
+		d.feed.Part()
+	case model.Probe, model.Complete, model.Prompts, model.KeepPrompt:
+		d.feed.Look(e)
 	case model.Edit:
 		d.edit(ctx, e)
 	case model.Page:
@@ -217,12 +247,14 @@ func (d *dashboard) doPlain(e model.Do) {
 		d.suspend()
 	case model.Redraw:
 		d.screen.Redraw()
-	case model.MouseOn, model.MouseOff:
-		d.screen.Mouse(e == model.MouseOn)
+	case model.MouseOn, model.MouseAll, model.MouseOff:
+		d.screen.Mouse(e)
 	case model.StartThere:
 		d.feed.StartDaemon()
 	case model.FindAgents:
 		d.feed.FindAgents()
+	case model.LetGo:
+		d.feed.LetGo()
 	}
 }
 

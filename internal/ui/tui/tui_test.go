@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"scv/internal/client"
+	"scv/internal/testkit/census"
 	"scv/internal/testkit/glass"
 	"scv/internal/ui/tui/feed"
 	"scv/internal/ui/tui/model"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	if play := os.Getenv(playKey); play != "" {
 		os.Exit(played(context.Background(), play))
 	}
-	os.Exit(m.Run())
+	os.Exit(census.Main(m))
 }
 
 // played shows a dashboard without a daemon, in which something goes wrong.

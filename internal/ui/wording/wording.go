@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"scv/internal/wire"
@@ -121,3 +122,26 @@ func Name(view *wire.Snapshot, job *wire.Job) string {
 
 // Modes are the permission modes of a job, in the order in which they are offered.
 func Modes() []string { return []string{"auto", "on-risk", "always", "read-only"} }
+
+// Used writes the figures of a job that its agent told; empty when it told none. One that is absent is not known, which is
+// not 0.
+func Used(u *wire.JobUsage) string {
+	if u == nil {
+		return ""
+	}
+	var parts []string
+	if u.InputTokens != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens in", *u.InputTokens))
+	}
+	if u.OutputTokens != nil {
+		parts = append(parts, fmt.Sprintf("%d out", *u.OutputTokens))
+	}
+	if u.CostUSD != nil {
+		parts = append(parts, fmt.Sprintf("$%.4f", *u.CostUSD))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Aside reports whether an agent comes with SCV, the demo agents and SCV's own model: it works only for who names it, and
+// counts as none where agents are looked for.
+func Aside(agent string) bool { return strings.HasPrefix(agent, "demo") || agent == "scv" }

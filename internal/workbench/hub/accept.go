@@ -29,20 +29,11 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if err := m.full(); err != nil {
 		return nil, err
 	}
-	var parent *job
-	if q.From != "" {
-		var err error
-		if parent, err = (nest{m}).allow(q.From); err != nil {
-			return nil, err
-		}
+	in, err := (nest{m}).allow(q.From)
+	if err != nil {
+		return nil, err
 	}
-	now := m.now()
-	id := wire.WorkbenchSessionID(q.Workspace)
-	s := m.sessions[id]
-	if s == nil {
-		s = m.addSession(row.Session{Session: wire.Session{ID: id, Label: sessionLabel, Workspace: q.Workspace}, CreatedUnixSeconds: unix(now)})
-		s.touch()
-	}
+	id := hostOf(m, q).row.ID
 	cwd := q.Cwd
 	if cwd == "" {
 		cwd = q.Workspace
@@ -51,26 +42,20 @@ func (m *model) start(q StartRequest) (*job, error) {
 	if mode == "" {
 		mode = m.h.o.DefaultMode(q.Agent)
 	}
-	if parent != nil && parent.row.Mode != nil {
-		mode = stricter(mode, string(*parent.row.Mode))
-	}
+	mode = in.bounded(mode)
 	conv := row.Conversation{Session: id, Agent: q.Agent, Cwd: cwd, Model: q.Model, Effort: q.Effort, Mode: mode, Transport: q.Transport}
 	if t := q.Tree; t != nil {
 		conv.Cwd, conv.Worktree, conv.Base, conv.Plan = t.Cwd, &t.Ref, t.Base, t.Plan
 	}
-	j := m.newConversation(conv).add(newJob{
-		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, what: "start",
+	return m.newConversation(conv).add(newJob{
+		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: q.Origin, in: in, what: "start",
 		mark: func(r *row.Job) {
 			r.Check = q.Check
-			if parent != nil {
-				r.Parent, r.Depth = new(parent.row.Ref()), parent.row.Depth+1
+			if q.Review != nil {
+				r.Review, r.Reviewed = q.Review, true
 			}
 		},
-	})
-	if parent != nil {
-		j.note(now, "daemon", fmt.Sprintf("it was started from inside %s, at level %d", parent.row.Job.Job, j.row.Depth+1))
-	}
-	return j, nil
+	}), nil
 }
 
 // newConversation numbers a conversation.
@@ -90,7 +75,11 @@ func (m *model) send(q SendRequest) (*job, error) {
 	if c == nil {
 		return nil, noConversation(q.Session, q.Conversation)
 	}
-	n := newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: wire.OriginOwner, what: "send"}
+	in, err := (nest{m}).within(q.From, c)
+	if err != nil {
+		return nil, err
+	}
+	n := newJob{key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, in: in, what: "send"}
 	if q.Mode != wire.SendQueue && c.steerable() {
 		n.what, n.steer = "steer", q.Mode
 		return c.add(n), nil
@@ -103,6 +92,10 @@ func (m *model) send(q SendRequest) (*job, error) {
 		return nil, wire.Refuse(wire.ReasonNotSteerable, "leave --steer off: the prompt then waits for the turn's end",
 			"%s runs a turn that takes no further prompt.", c.row.ID)
 	}
+	if before := len(c.waiting()); q.Mode == wire.SendSteer && before > 0 {
+		return nil, wire.Refuse(wire.ReasonNotSteerable, "leave --steer off: the prompt then waits behind them. See them: scv jobs queue",
+			"%s runs no turn, and in it %s already.", c.row.ID, wait(before))
+	}
 	c.resumeIfEmpty()
 	return c.add(n), nil
 }
@@ -112,7 +105,8 @@ type newJob struct {
 	principal row.Principal
 	prompt    row.Prompt
 	task      string
-	origin    wire.JobOrigin
+	origin    wire.JobOrigin // empty: a model's for what comes from inside a job, else the owner's
+	in        place
 	what      string
 	mark      func(*row.Job) // completes the row before it is shown; may be nil
 	steer     wire.SendMode  // goes into the running turn: auto or steer; empty otherwise
@@ -124,7 +118,11 @@ func (c *conversation) add(n newJob) *job {
 	now := unix(m.now())
 	m.counters.Job++
 	origin := n.origin
-	if origin == "" {
+	switch {
+	case origin != "":
+	case n.in.by != nil:
+		origin = wire.OriginModel
+	default:
 		origin = wire.OriginOwner
 	}
 	mode := wire.PermissionMode(c.row.Mode)
@@ -141,6 +139,7 @@ func (c *conversation) add(n newJob) *job {
 	if c.row.Base != "" {
 		j.row.Base = new(c.row.Base)
 	}
+	j.row.Parent, j.row.Depth = n.in.parent, n.in.depth
 	if n.mark != nil {
 		n.mark(&j.row)
 	}
@@ -154,12 +153,17 @@ func (c *conversation) add(n newJob) *job {
 	if n.key != "" {
 		m.keys[n.key] = j
 	}
-	if n.steer != "" {
+	if j.row.Review != nil {
+		reviewed{j}.begin()
+	} else if n.steer != "" {
 		steer{j}.send(n.steer == wire.SendSteer)
 	} else {
 		queuedJob{j}.enqueue()
 	}
 	j.note(m.now(), "owner", fmt.Sprintf("asked for by %s through %s", orNobody(n.principal.Who), orNobody(n.principal.Way)))
+	if n.in.by != nil {
+		j.note(m.now(), "daemon", fmt.Sprintf("it was started from inside %s, at level %d", n.in.by.row.Job.Job, j.row.Depth+1))
+	}
 	j.touch()
 	m.dirty.prompts[j.row.Job.Job] = n.prompt
 	j.accept(n.what, n.prompt.Text)
@@ -213,6 +217,9 @@ func (j *job) cancel(p row.Principal) (note string, err error) {
 	by := fmt.Sprintf("%s asked through %s for its end", orNobody(p.Who), orNobody(p.Way))
 	j.note(m.now(), "owner", by)
 	m.commit()
+	if j.row.Review != nil {
+		return reviewed{j}.cancel(p), nil
+	}
 	// A turn whose assignment is not committed was shown to nobody: no process has been asked to run it.
 	if j.row.State == wire.StateQueued || j.assigned > m.committed {
 		j.withdraw("cancelled before it started")

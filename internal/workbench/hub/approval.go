@@ -25,6 +25,7 @@ const (
 	byDeadline = "deadline"
 	byPolicy   = "policy"
 	byRule     = "rule"
+	byCancel   = "cancel" // the agent asks while its job is being cancelled
 )
 
 // asks are the questions to the owner and the rules that answer some of them. The loop's goroutine owns them.
@@ -109,7 +110,7 @@ func (r asking) asked(j *job, s row.Step) {
 	}
 	a := &approval{m: m, run: r.run, hidden: s.Asked.Hidden}
 	a.row = r.question(j, s)
-	a.row.Digest = new(row.Digest(&a.row.Approval, a.hidden))
+	a.row.Digest = new(row.Digest(&a.row.Approval, a.row.Operands, a.hidden))
 	_, before := r.waiting()
 	m.asks.rows[a.row.ID] = a
 	v := a.verdict(j)
@@ -120,18 +121,25 @@ func (r asking) asked(j *job, s row.Step) {
 		m.asks.expireAfter(a, m.h.o.ApprovalWait)
 		a.touch()
 	} else {
-		a.decide(decision{approved: v.Decision == wire.DecideAllow, by: policyOrRule(v), rule: v.Rule, reason: v.Why})
+		a.decide(decision{approved: v.Decision == wire.DecideAllow, by: decider(v, a.cancelled(j)), rule: v.Rule, reason: v.Why})
 	}
 	r.weigh(s.At, "the agent asks: "+str(text(a.row.Summary)))
 	m.commit()
 }
 
-func policyOrRule(v rules.Verdict) string {
-	if v.Rule != "" {
+// decider is the word for who decided: a rule, the end that its owner asked for, or what holds for all.
+func decider(v rules.Verdict, cancelled bool) string {
+	switch {
+	case v.Rule != "":
 		return byRule
+	case cancelled:
+		return byCancel
 	}
 	return byPolicy
 }
+
+// cancelled reports whether the owner wants the end of what asks.
+func (a *approval) cancelled(j *job) bool { return j != nil && (j.row.Cancelled || a.run.row.Stop) }
 
 // question is the row of a request. A job that is gone leaves its run's names.
 func (r asking) question(j *job, s row.Step) row.Approval {
@@ -148,7 +156,7 @@ func (r asking) question(j *job, s row.Step) row.Approval {
 			Run: &r.row.Handle, Agent: r.row.Agent, Tool: x.Tool, Command: x.Command, Paths: x.Paths, Diff: x.Diff,
 			Options: x.Options, Warnings: x.Warnings, State: wire.ApprovalOpen,
 		},
-		Num: m.counters.Approvals, Conversation: r.conv.row.ID, Request: x.Request,
+		Num: m.counters.Approvals, Conversation: r.conv.row.ID, Request: x.Request, Operands: x.Operands,
 	}
 	if j != nil {
 		out.Job, out.Workspace, out.Turn = j.row.Job.Job, j.row.Workspace, new(j.row.Turn)
@@ -161,7 +169,7 @@ func (a *approval) verdict(j *job) rules.Verdict {
 	switch {
 	case j == nil:
 		return rules.Verdict{Decision: wire.DecideDeny, Why: "it was asked outside a turn"}
-	case j.row.Cancelled || a.run.row.Stop:
+	case a.cancelled(j):
 		return rules.Verdict{Decision: wire.DecideDeny, Why: "its job is being cancelled"}
 	}
 	mode := wire.ModeOnRisk
@@ -367,7 +375,7 @@ func (r asking) answers() (out []row.Answer) {
 	slices.SortFunc(ready, func(x, y *approval) int { return cmp.Compare(x.row.Num, y.row.Num) })
 	for _, a := range ready {
 		by := "owner"
-		if slices.Contains([]string{byDeadline, byPolicy, byRule}, a.row.By) {
+		if slices.Contains([]string{byDeadline, byPolicy, byRule, byCancel}, a.row.By) {
 			by = "policy"
 		}
 		out = append(out, row.Answer{ID: a.row.ID, Request: a.row.Request, Approved: *a.row.Approved, By: by, Reason: a.row.Reason})

@@ -135,6 +135,26 @@ func (k *asks) answer(a *approval, q AnswerRequest) (string, *Ticket, error) {
 	return note, t, nil
 }
 
+// Changed says that a file which a question's command runs is not what was asked about: whoever answers has to look again,
+// since the digest is another one now. Operands are the files as they are; name is fit to be shown.
+func (as Approvals) Changed(id wire.ApprovalID, name string, operands []row.Operand) {
+	as.h.do(func() {
+		m := as.h.m
+		a := m.asks.rows[id]
+		if a == nil || !a.row.Waits() {
+			return
+		}
+		a.row.Operands = operands
+		warning := name + " was changed after this was asked"
+		if !slices.Contains(a.row.Warnings, warning) {
+			a.row.Warnings = append(slices.Clip(a.row.Warnings), warning)
+		}
+		a.row.Digest = new(row.Digest(&a.row.Approval, operands, a.hidden))
+		a.touch()
+		m.commit()
+	})
+}
+
 // equal are all questions that wait and show the same.
 func (k *asks) equal(a *approval) (all []*approval) {
 	for _, x := range k.rows {
@@ -174,7 +194,7 @@ func tooLate(a *row.Approval) *wire.Error {
 	switch {
 	case a.By == byDeadline:
 		return wire.Refuse(wire.ReasonExpired, hint, "%s was denied by its deadline at %s. Nothing was done.", a.ID, clock(a.ExpiresUnixSeconds))
-	case a.State == wire.ApprovalCancelled:
+	case a.State == wire.ApprovalCancelled, a.By == byCancel:
 		return wire.Refuse(wire.ReasonExpired, hint, "%s went with its turn, which was cancelled. Nothing was done.", a.ID)
 	case a.State == wire.ApprovalVoid && a.Approved == nil:
 		return wire.Refuse(wire.ReasonExpired, hint, "%s went with its turn, which is over. Nothing was done.", a.ID)
@@ -253,7 +273,7 @@ func (k *asks) question(q QuestionRequest) *approval {
 			a.row.Job, a.row.Workspace = j.row.Job.Job, j.row.Workspace
 		}
 	}
-	a.row.Digest = new(row.Digest(&a.row.Approval, a.hidden))
+	a.row.Digest = new(row.Digest(&a.row.Approval, a.row.Operands, a.hidden))
 	k.rows[id] = a
 	k.expireAfter(a, q.Wait)
 	a.touch()
@@ -321,7 +341,7 @@ func (k *asks) tighten() {
 			continue
 		}
 		if v := a.verdict(r.current); v.Decision == wire.DecideDeny {
-			a.decide(decision{by: policyOrRule(v), rule: v.Rule, reason: v.Why})
+			a.decide(decision{by: decider(v, false), rule: v.Rule, reason: v.Why})
 			asking{r}.weigh(m.now(), "it was denied")
 		}
 	}

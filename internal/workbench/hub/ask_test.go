@@ -3,6 +3,7 @@ package hub_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,5 +175,28 @@ func TestB18_AnAnswerDoesNotWaitForTheQueue(t *testing.T) {
 	}
 	if b.state(first) != wire.StateWorking || b.state(second) != wire.StateQueued {
 		t.Errorf("%s, %s", b.state(first), b.state(second))
+	}
+}
+
+// TestB17_AskedWhileItsJobIsCancelled: a cancel that is known before the request, as after a crash with the request open.
+// The agent gets its no at once, and who answers late hears of the cancel and not of a policy.
+func TestB17_AskedWhileItsJobIsCancelled(t *testing.T) {
+	b := open(t, newDisk(), nil)
+	a, h := b.working("x")
+	if _, ticket, err := b.Jobs().Cancel(a.Ref, owner()); err != nil {
+		t.Fatal(err)
+	} else {
+		b.wait(ticket)
+	}
+	b.report(h, asks("ap-1", "rm -rf old"))
+	if len(b.Snapshot().Approvals) != 0 || b.find("ap-1").By != "cancel" {
+		t.Errorf("it is %+v", b.find("ap-1"))
+	}
+	b.wait(b.Runs().Saved(h))
+	if w := b.Runs().Wishes(h).Answers; len(w) != 1 || w[0].Approved || w[0].By != "policy" {
+		t.Errorf("the agent would be told %+v", w)
+	}
+	if _, err := b.answer("ap-1", true); reason(err) != wire.ReasonExpired || !strings.Contains(err.Error(), "went with its turn, which was cancelled") {
+		t.Errorf("a late answer: %v", err)
 	}
 }

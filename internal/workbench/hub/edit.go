@@ -40,7 +40,7 @@ func (js Jobs) Edit(q EditRequest) (note string, t *Ticket, err error) {
 		if q.Key == "" || j.row.EditKey != q.Key {
 			t = js.h.m.undoable(queuedJob{j}.edit(q))
 		} else {
-			t = js.h.m.ticketOf(js.h.m.batch, nil)
+			t = js.h.m.kept()
 		}
 		note = fmt.Sprintf("%s has its new prompt.", q.Job)
 		return nil
@@ -58,7 +58,7 @@ func (js Jobs) Move(q MoveRequest) (note string, t *Ticket, err error) {
 		}
 		note = fmt.Sprintf("%s was moved.", q.Job)
 		if q.Key != "" && j.row.EditKey == q.Key {
-			t = m.ticket(nil)
+			t = m.kept()
 			return nil
 		}
 		at, err := queuedJob{j}.destination(q)
@@ -98,10 +98,10 @@ func editable(m *model, session wire.SessionID, id wire.JobID, key string, revis
 	switch {
 	case j == nil:
 		return nil, notFound(session.Ref(id))
+	case key != "" && j.row.EditKey == key: // done before, also when the job began since
 	case j.row.State != wire.StateQueued:
 		return nil, wire.Refuse(wire.ReasonConflict, "scv jobs send "+string(id)+" PROMPT",
 			"%s waits no longer: it is %s, so its prompt and place stay as they are.", id, j.row.State)
-	case key != "" && j.row.EditKey == key:
 	case revision != nil && *revision != j.row.Revision:
 		return nil, wire.Refuse(wire.ReasonConflict, "look at it again: scv jobs queue",
 			"%s was changed meanwhile: it has revision %d, and not %d.", id, j.row.Revision, *revision)
@@ -175,7 +175,8 @@ func (c *conversation) waiting() (all []*job) {
 	return all
 }
 
-// destination is the index that a moved job should have among those of its conversation.
+// destination is the index that a moved job should have among those of its conversation. Beside one that began meanwhile
+// it is the first place, before that one or behind it.
 func (j queuedJob) destination(q MoveRequest) (int, error) {
 	all := deleteOne(j.conv.waiting(), j.job)
 	named := q.Before
@@ -186,7 +187,10 @@ func (j queuedJob) destination(q MoveRequest) (int, error) {
 		return len(all), nil
 	}
 	i := slices.IndexFunc(all, func(o *job) bool { return o.row.Job.Job == *named })
+	o := j.m.jobs[*named]
 	switch {
+	case o != nil && o.conv == j.conv && o.row.Turn > 0 && i < 0: // it began, so what waits is behind it in any case
+		return 0, nil
 	case *named == q.Job:
 		return slices.Index(j.conv.waiting(), j.job), nil
 	case i < 0:
@@ -269,8 +273,7 @@ func (cs Conversations) change(session wire.SessionID, id wire.ConversationID, t
 		}
 		old, why := c.row.Paused, ""
 		if why, note = to(c); (why == "") == (old == "") {
-			t = m.ticket(nil) // as it is
-			m.commit()
+			t = m.kept()
 			return nil
 		}
 		c.setPaused(why)

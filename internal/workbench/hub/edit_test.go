@@ -80,6 +80,37 @@ func TestQueueIsReordered(t *testing.T) {
 	}
 }
 
+// TestMoveBesideOneThatBegan: whoever read the queue a moment ago and moves a job before its first, or behind what ran
+// then, means the first place.
+func TestMoveBesideOneThatBegan(t *testing.T) {
+	for name, behind := range map[string]bool{"before": false, "behind": true} {
+		t.Run(name, func(t *testing.T) {
+			b, all, o := line(t, newDisk())
+			running, before, after := &all[0].Job.Job.Job, (*wire.JobID)(nil), (*wire.JobID)(nil)
+			if before = running; behind {
+				before, after = nil, running
+			}
+			for range 2 { // the second under the same key is done already
+				_, ticket, err := b.Jobs().Move(hub.MoveRequest{
+					Key: "m", Session: all[3].Job.Session, Job: all[3].Job.Job.Job, Before: before, After: after,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.wait(ticket)
+			}
+			other := b.start("in another conversation")
+			b.launched()
+			if _, err := b.move(all[2], &other.Job.Job.Job, nil); reason(err) != wire.ReasonNotFound {
+				t.Errorf("beside another conversation's: %v", err)
+			}
+			if got := b.order(o, 3); got != "4 2 3" {
+				t.Errorf("given %s", got)
+			}
+		})
+	}
+}
+
 func TestS3_EditIsKeptOrRefused(t *testing.T) {
 	d := newDisk()
 	b, all, o := line(t, d)
@@ -89,22 +120,25 @@ func TestS3_EditIsKeptOrRefused(t *testing.T) {
 		})
 		return ticket, err
 	}
-	ticket, err := edit("two", "k", 0)
-	if err != nil {
-		t.Fatal(err)
+	edited := func(when string) {
+		t.Helper()
+		ticket, err := edit("two", "k", 0)
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		b.wait(ticket)
 	}
-	b.wait(ticket)
+	edited("at first")
 	if d.prompt("job-2") != "two" || d.job("job-2").Task != "two" || d.job("job-2").Revision != 1 {
 		t.Fatalf("on disk: %q, %+v", d.prompt("job-2"), d.job("job-2"))
 	}
-	if _, err := edit("two", "k", 0); err != nil {
-		t.Errorf("the same key again: %v", err)
-	}
+	edited("the same key again, with nothing new to store")
 	if _, err := edit("stale", "other", 0); reason(err) != wire.ReasonConflict {
 		t.Errorf("a stale edit: %v", err)
 	}
 	d.fail(errFull)
-	if ticket, err = edit("never", "x", 1); err != nil {
+	ticket, err := edit("never", "x", 1)
+	if err != nil {
 		t.Fatal(err)
 	}
 	moved, err := b.move(all[3], &all[1].Job.Job.Job, nil)
@@ -127,6 +161,7 @@ func TestS3_EditIsKeptOrRefused(t *testing.T) {
 	if _, err := edit("late", "z", 1); reason(err) != wire.ReasonConflict {
 		t.Errorf("after its start: %v", err)
 	}
+	edited("the same key after its start")
 	var what []string
 	for _, a := range d.accepted {
 		what = append(what, a.What)
@@ -153,6 +188,10 @@ func TestP13_QueueAfterALostTurn(t *testing.T) {
 	}
 	b.changed(b.Jobs().Drop(all[1].Job.Session, "job-2", row.Principal{}))
 	b.changed(b.Jobs().Edit(hub.EditRequest{Session: all[2].Job.Session, Job: "job-3", Prompt: row.Prompt{Text: "three"}, Task: "three"}))
+	into := hub.SendRequest{Session: all[0].Job.Session, Conversation: *all[0].Job.Conversation, Prompt: row.Prompt{Text: "5"}, Mode: wire.SendSteer}
+	if _, _, err := b.Jobs().Send(into); reason(err) != wire.ReasonNotSteerable || !strings.Contains(err.Error(), "2 prompts wait already") {
+		t.Errorf("into a turn, where none runs and others wait: %v", err)
+	}
 	fifth := b.send(all[0].Job, "5")
 	has(t, detail(fifth.Job), "is paused")
 	select {

@@ -22,12 +22,14 @@ type FollowRequest struct {
 	How       Following
 	Key       string
 	Principal row.Principal
-	Of        row.Job // as the ledger or the hub had it
-	Same      bool    // in its conversation, else in a new one with the same directory, model and mode
-	Agent     string  // of a new conversation; empty for the same
+	Of        row.Job   // as the ledger or the hub had it
+	Same      bool      // in its conversation, else in a new one with the same directory, model and mode
+	Agent     string    // of a new conversation; empty for the same
+	Tree      *row.Tree // the worktree of a new conversation; nil for the same place
 	Prompt    row.Prompt
 	Task      string
-	Failed    *wire.JobRef // of a resume: the earlier resume that came to nothing; nil for none
+	Failed    *wire.JobRef   // of a resume: the earlier resume that came to nothing; nil for none
+	From      wire.RunHandle // the run from inside which it is asked for; empty for the owner's own
 }
 
 // followed is the field that names the job which a job follows.
@@ -91,14 +93,26 @@ func (m followers) follow(q FollowRequest) (*job, error) {
 			return nil, err
 		}
 	}
+	in, err := nest(m).allow(q.From)
+	if err != nil {
+		return nil, err
+	}
 	c := old.conv
 	if !q.Same {
-		c = m.likeOf(old, q.Agent)
+		c = m.likeOf(old, q.Agent, in)
+		if t := q.Tree; t != nil {
+			c.row.Cwd, c.row.Worktree, c.row.Base, c.row.Plan = t.Cwd, &t.Ref, t.Base, t.Plan
+		}
 	}
 	ref := old.row.Ref()
 	j := c.add(newJob{
-		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, origin: wire.OriginOwner, what: string(q.How),
-		mark: func(r *row.Job) { *q.followed(r) = &ref },
+		key: q.Key, principal: q.Principal, prompt: q.Prompt, task: q.Task, in: in, what: string(q.How),
+		mark: func(r *row.Job) {
+			*q.followed(r) = &ref
+			if q.How == Resuming && old.row.Part != nil { // it is the same turn of a review
+				r.Parent, r.Part, r.Depth = old.row.Parent, old.row.Part, old.row.Depth
+			}
+		},
 	})
 	j.note(m.now(), "daemon", fmt.Sprintf("it follows %s (%s)", ref, q.How))
 	if q.How == Resuming {
@@ -139,8 +153,9 @@ func (j chain) mayRun() bool {
 	return r != nil && r.row.Live && r.row.State != wire.StateIdle
 }
 
-// likeOf opens a conversation that begins where the one of a job is: in its directory, with its settings.
-func (m followers) likeOf(old *job, agent string) *conversation {
+// likeOf opens a conversation that begins where the one of a job is: in its directory, with its settings. An agent that
+// asks for it gives no more leave than it has itself.
+func (m followers) likeOf(old *job, agent string, in place) *conversation {
 	o := &old.row
 	s := m.sessions[o.Session]
 	if s == nil {
@@ -155,6 +170,7 @@ func (m followers) likeOf(old *job, agent string) *conversation {
 	if o.Mode != nil {
 		c.Mode = string(*o.Mode)
 	}
+	c.Mode = in.bounded(c.Mode)
 	if agent != "" && agent != o.Agent { // another agent knows other models and ways
 		c.Agent, c.Model, c.Effort, c.Transport = agent, "", "", ""
 	}

@@ -144,7 +144,7 @@ func (k *holds) left(j *job) {
 // parks reports whether a turn that ended at a usage limit waits for its renewal, and holds what else waits for its agent:
 // the agent told when that will be. Without that it is a failure like others.
 func (k *holds) parks(j *job, e *row.End) bool {
-	if e.State != wire.StateFailed || e.Class != classQuota || e.Resets <= unix(k.m.now()) || j.row.Cancelled || j.row.Check {
+	if e.State != wire.StateFailed || e.Class != classQuota || e.Resets <= unix(k.m.now()) || j.row.Cancelled || j.row.Check || reads(j) {
 		return false
 	}
 	k.put(j, row.Hold{Class: classQuota, UntilUnixSeconds: e.Resets})

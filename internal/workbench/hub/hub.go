@@ -111,12 +111,7 @@ func New(o Options) *Hub {
 }
 
 func withDefaults(o Options) Options {
-	o.Limits.Running = positive(o.Limits.Running, 16)
-	o.Limits.Unfinished = positive(o.Limits.Unfinished, 1000)
-	o.Limits.Depth = positive(o.Limits.Depth, map[bool]int{true: 2, false: 1}[o.Limits.Depth == 0])
-	o.Limits.Idle = positive(o.Limits.Idle, 15*time.Minute)
-	o.Limits.FinishedListed = positive(o.Limits.FinishedListed, wire.MaxFinishedJobs)
-	o.Limits.EndedListed = positive(o.Limits.EndedListed, wire.MaxEndedRuns)
+	o.Limits = o.Limits.withDefaults()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -145,6 +140,16 @@ func withDefaults(o Options) Options {
 		o.Transport = func(string, string) string { return wire.TransportCLI }
 	}
 	return o
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Running = positive(l.Running, 16)
+	l.Unfinished = positive(l.Unfinished, 1000)
+	l.Depth = positive(l.Depth, map[bool]int{true: 2, false: 1}[l.Depth == 0])
+	l.Idle = positive(l.Idle, 15*time.Minute)
+	l.FinishedListed = positive(l.FinishedListed, wire.MaxFinishedJobs)
+	l.EndedListed = positive(l.EndedListed, wire.MaxEndedRuns)
+	return l
 }
 
 func positive[T int | time.Duration](n, otherwise T) T {

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 	"scv/internal/workbench/hub"
 	"scv/internal/workbench/row"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 // bench is a hub with its disk and crew.
 type bench struct {

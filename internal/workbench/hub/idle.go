@@ -55,6 +55,27 @@ func (r restingRun) heldUp(l row.Life) {
 	delete(m.runs, r.row.Handle)
 }
 
+// delayed says why a start waits.
+func (r restingRun) delayed(l row.Life) {
+	r.row.Detail = text(l.Detail)
+	if j := r.current; j != nil {
+		j.note(l.At, "process", l.Detail)
+		j.say(l.Detail)
+	}
+}
+
+// begun takes back what delayed said.
+func (r restingRun) begun() {
+	if r.row.State != wire.StateStarting || r.row.Detail == nil {
+		return
+	}
+	if j := r.current; j != nil && str(j.row.Detail) == str(r.row.Detail) {
+		j.row.Detail = nil
+		j.touch()
+	}
+	r.row.Detail = nil
+}
+
 // rest notes that a live run has no turn, since when it has none by the clock that counts on.
 func (r restingRun) rest() {
 	m := r.m

@@ -105,6 +105,23 @@ func TestPromptForAProcessThatLeft(t *testing.T) {
 	}
 }
 
+// TestAStartThatWaitsSaysWhy until it has begun.
+func TestAStartThatWaitsSaysWhy(t *testing.T) {
+	b := open(t, newDisk(), nil)
+	first, h := b.idler()
+	b.Runs().Life(h, row.Life{Kind: row.LifeEnded, Status: "exited", Given: 1, At: time.Now()})
+	second := b.send(first.Job, "2")
+	o := b.launched()
+	b.Runs().Life(o.Run.Handle, row.Life{Kind: row.LifeWaits, Detail: "starts at 10:01:00 UTC: it would be lost", At: time.Now()})
+	if j := b.job(second); j.State != wire.StateStarting || detail(j) != "starts at 10:01:00 UTC: it would be lost" {
+		t.Errorf("%s: %s", j.State, detail(j))
+	}
+	b.Runs().Life(o.Run.Handle, row.Life{Kind: row.LifeStarted, PID: 7, At: time.Now()})
+	if j := b.job(second); j.State != wire.StateStarting || j.Detail != nil {
+		t.Errorf("begun it is %s: %s", j.State, detail(j))
+	}
+}
+
 // TestS10_OutOfDescriptors: a start that found none waits and is tried again; nothing is lost and no run is listed.
 func TestS10_OutOfDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -341,5 +342,30 @@ func TestU21_NoConversationIsForgotten(t *testing.T) {
 	_, _, err := b.Jobs().Send(hub.SendRequest{Session: first.Job.Session, Conversation: "codex-99"})
 	if reason(err) != wire.ReasonNotFound {
 		t.Errorf("a conversation that never was: %v", err)
+	}
+}
+
+// TestP23_TwoConversationsNeverShareATranscript: an agent that names one conversation twice gives the second none to go
+// on with, and its job tells why.
+func TestP23_TwoConversationsNeverShareATranscript(t *testing.T) {
+	b := open(t, newDisk(), nil)
+	first, second := b.start("x"), b.start("y")
+	one, two := b.launched(), b.launched()
+	for _, o := range []row.Order{one, two} {
+		b.report(o.Run.Handle, row.Step{Kind: row.StepSession, Vendor: "s-1"}, row.Step{Kind: row.StepTurnStarted, Turn: 1})
+	}
+	finish(b, one, wire.StateCompleted)
+	finish(b, two, wire.StateCompleted)
+	for _, c := range []struct {
+		job    row.Job
+		vendor string
+	}{{first.Job, "s-1"}, {second.Job, ""}} {
+		b.send(c.job, "again")
+		if got := b.Runs().Wishes(b.launched().Run.Handle).Turn.Vendor; got != c.vendor {
+			t.Errorf("%s goes on with %q, want %q", *c.job.Conversation, got, c.vendor)
+		}
+	}
+	if why := fmt.Sprint(b.job(second).Evidence); !strings.Contains(why, "which is that of codex-1") {
+		t.Errorf("the job does not tell why its conversation begins anew: %s", why)
 	}
 }

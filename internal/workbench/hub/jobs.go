@@ -14,6 +14,7 @@ import (
 type StartRequest struct {
 	Key       string // the client's, at most wire.MaxKeyBytes; empty for none
 	Principal row.Principal
+	Session   wire.SessionID // of the model loop whose model asks; empty for the workspace's own
 	Workspace string
 	Cwd       string // Workspace when empty
 	Agent     string
@@ -26,6 +27,7 @@ type StartRequest struct {
 	Origin    wire.JobOrigin
 	From      wire.RunHandle // the run from inside which it is asked for; empty for the owner's own
 	Check     bool           // the job is to find out whether the agent works
+	Review    *row.Review    // it is a reviewed job
 	Tree      *row.Tree      // the worktree that its conversation gets; Cwd then lies in the checkout that it comes from
 }
 
@@ -38,6 +40,7 @@ type SendRequest struct {
 	Prompt       row.Prompt
 	Task         string
 	Mode         wire.SendMode
+	From         wire.RunHandle // the run from inside which it is sent; empty for the owner's own
 }
 
 // An Accepted is a job that the hub took. It may be told to a client only after its ticket has resolved.
@@ -58,12 +61,24 @@ type Jobs struct{ h *Hub }
 // Jobs returns the commands on jobs.
 func (h *Hub) Jobs() Jobs { return Jobs{h} }
 
+// SetLimits has the jobs go by other limits, and by another wait for what is asked from then on (Options.ApprovalWait).
+// What waits is looked at again; nothing that runs is ended, but for live runs that have been idle for too long now.
+func (j Jobs) SetLimits(l Limits, wait time.Duration) {
+	h := j.h
+	h.do(func() {
+		h.o.Limits, h.o.ApprovalWait = l.withDefaults(), wait
+		h.m.requeue = true
+		resting{h.m}.watchIdle()
+		h.askMemory()
+	})
+}
+
 // Start makes a job in a new conversation. It runs as soon as there is room, else it is queued and says why. A key that
 // was used before answers with its job; a key that was used for something else is wire.ReasonConflict. More unfinished
 // jobs than Limits.Unfinished is wire.ReasonFull.
 func (js Jobs) Start(q StartRequest) (Accepted, *Ticket, error) {
 	same := func(j *row.Job) bool {
-		return j.Task == q.Task && j.Agent == q.Agent && j.Session == wire.WorkbenchSessionID(q.Workspace)
+		return j.Task == q.Task && j.Agent == q.Agent && j.Session == q.sessionOf()
 	}
 	return js.accept(q.Key, same, func(m *model) (*job, error) { return m.start(q) })
 }

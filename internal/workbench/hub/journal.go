@@ -155,6 +155,12 @@ func (p *pending) ticketOf(batch uint64, fresh *job) *Ticket {
 	return t
 }
 
+// kept stands for what an earlier request changed, which may be in any batch so far.
+func (p *pending) kept() *Ticket {
+	p.commit()
+	return p.ticket(nil)
+}
+
 // undoable stands for a change in the batch that is filled now, which the refusal of the batch takes back.
 func (p *pending) undoable(undo func()) *Ticket {
 	t := p.ticket(nil)

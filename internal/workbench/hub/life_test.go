@@ -288,3 +288,33 @@ func TestStopAll(t *testing.T) {
 		t.Fatal("the queued job does not go on")
 	}
 }
+
+// What waits for a live process that a new daemon does not see yet is given to it once it is seen, also when nothing else
+// happens any more.
+func TestP7_WaitingPromptIsGivenToARunThatIsSeenAgain(t *testing.T) {
+	d := newDisk()
+	one := func(o *hub.Options) { o.Limits.Running = 1 }
+	b := open(t, d, one)
+	live := request("rests")
+	live.Agent = "live"
+	first := b.startAs(live)
+	rests := b.launched().Run.Handle
+	b.Runs().Life(rests, row.Life{Kind: row.LifeStarted, PID: 1, At: time.Now()})
+	b.report(rests, row.Step{Kind: row.StepReady}, row.Step{Kind: row.StepTurnStarted, Turn: 1}, ended(1, wire.StateCompleted, "done"))
+	other := b.start("works")
+	works := b.launched().Run.Handle
+	b.report(works, row.Step{Kind: row.StepTurnStarted, Turn: 1})
+	waits := b.send(b.job(first), "waits for room")
+	b.stop()
+	b = open(t, d, one)
+	b.pos = 100
+	b.report(works, ended(1, wire.StateCompleted, "done"))
+	b.leave(works)
+	if b.state(waits) != wire.StateQueued || b.state(other) != wire.StateCompleted {
+		t.Fatalf("before it is seen: %s, %s", b.state(waits), b.state(other))
+	}
+	b.Runs().Life(rests, row.Life{Kind: row.LifeAdopted, PID: 1, At: time.Now()})
+	if w := b.Runs().Wishes(rests).Turn; b.state(waits) == wire.StateQueued && w == nil {
+		t.Errorf("%s is %s: %s", waits.Ref, b.state(waits), detail(b.job(waits)))
+	}
+}

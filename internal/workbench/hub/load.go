@@ -116,6 +116,9 @@ func (f loader) job(l row.Job, p row.Prompt) {
 	case l.State.Final():
 		j.row.Resumable = l.Resumable || l.State == wire.StateInterrupted && l.ResumedAs == nil && !l.Reviewed
 		m.finished = append(m.finished, j)
+	case l.Review != nil:
+		m.open++
+		reviewed{j}.rejoin()
 	case l.State == wire.StateQueued:
 		m.open++
 		m.queued = append(m.queued, j)
@@ -146,7 +149,7 @@ func (j *job) rejoin() {
 // approval brings a question back: the same id, the same deadline. One whose run is gone went with it.
 func (f loader) approval(l row.Approval) {
 	m := f.m
-	a := &approval{m: m, row: l, hidden: l.Digest != nil && *l.Digest != row.Digest(&l.Approval, false)}
+	a := &approval{m: m, row: l, hidden: l.Digest != nil && *l.Digest != row.Digest(&l.Approval, l.Operands, false)}
 	m.asks.rows[l.ID] = a
 	m.rev = max(m.rev, l.Rev)
 	m.counters.Approvals = max(m.counters.Approvals, l.Num)

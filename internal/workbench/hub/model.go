@@ -48,14 +48,16 @@ type model struct {
 	storage    string // why the ledger cannot be written; empty when it can
 	storageGen uint64
 	forecast   forecast
+	restorable restorable
 }
 
 type session struct {
 	m        *model
 	row      row.Session
-	convs    int // in memory
-	active   int // jobs whose turn runs
-	awaiting int // jobs that wait for the owner
+	convs    int             // in memory
+	active   int             // jobs whose turn runs
+	awaiting int             // jobs that wait for the owner
+	shown    wire.AgentState // what the model loop does, of one of its sessions; unknown for any other
 	entry    *list.Element
 }
 
@@ -225,7 +227,7 @@ func (c *conversation) drop() {
 	}
 	delete(m.convs, c.row.ID)
 	s := c.session
-	if s.convs--; s.convs == 0 {
+	if s.convs--; s.convs == 0 && s.shown == wire.StateUnknown {
 		if _, unsaved := m.dirty.sessions[s]; !unsaved {
 			m.unlist(&s.entry)
 			delete(m.sessions, s.row.ID)

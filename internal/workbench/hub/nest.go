@@ -92,18 +92,46 @@ func (n nest) below(j *job, run wire.RunHandle) bool {
 	return false
 }
 
-// allow finds the job from inside which a run's agent asks for another, and refuses one that would lie too deep.
-func (n nest) allow(from wire.RunHandle) (*job, error) {
+// A place is where a job is asked for. The owner's is the zero value.
+type place struct {
+	by     *job // from inside which it is asked for
+	parent *wire.JobRef
+	depth  uint32
+}
+
+// bounded is a mode as far as it may be asked for at a place: an agent gives no more leave than it has.
+func (p place) bounded(mode string) string {
+	if p.by == nil || p.by.row.Mode == nil {
+		return mode
+	}
+	return stricter(mode, string(*p.by.row.Mode))
+}
+
+// within is allow for a further prompt to a conversation. One to the conversation that the agent itself serves lies no
+// deeper than the job that it follows.
+func (n nest) within(from wire.RunHandle, c *conversation) (place, error) {
+	if r := n.runs[from]; r != nil && r.current != nil && r.current.conv == c {
+		by := r.current
+		return place{by, by.row.Parent, by.row.Depth}, nil
+	}
+	return n.allow(from)
+}
+
+// allow finds the place of a job that a run's agent asks for, and refuses one that would lie too deep.
+func (n nest) allow(from wire.RunHandle) (place, error) {
+	if from == "" {
+		return place{}, nil
+	}
 	r := n.runs[from]
 	if r == nil || r.current == nil {
-		return nil, wire.Refuse(wire.ReasonRefused, "leave it to the owner",
+		return place{}, wire.Refuse(wire.ReasonRefused, "leave it to the owner",
 			"%s serves no turn, so nothing can be started from inside it.", from)
 	}
 	if most := n.h.o.Limits.Depth; int(r.current.row.Depth)+1 >= most {
-		return nil, wire.Refuse(wire.ReasonRefused, "do it yourself, or ask the owner to raise agent.max_delegation_depth",
+		return place{}, wire.Refuse(wire.ReasonRefused, "do it yourself, or ask the owner to raise agent.max_delegation_depth",
 			"%s runs at level %d of the %d that jobs may have, so it can start none.", r.current.row.Job.Job, r.current.row.Depth+1, most)
 	}
-	return r.current, nil
+	return place{r.current, new(r.current.row.Ref()), r.current.row.Depth + 1}, nil
 }
 
 // stricter is the mode of the two that lets an agent do less.

@@ -82,6 +82,54 @@ func TestNesting_UpToTheAllowedDepth(t *testing.T) {
 	})
 }
 
+// TestNesting_WhatFollowsStaysInItsTree: a further prompt, a retry and a fork that an agent asks for lie as deep as a job
+// that it starts, give no more leave than it has, and are a model's; a prompt behind its own turn lies where that turn is.
+func TestNesting_WhatFollowsStaysInItsTree(t *testing.T) {
+	b := open(t, newDisk(), func(o *hub.Options) { o.Limits.Depth, o.Limits.Running = 2, 9 })
+	top := b.startAs(hub.StartRequest{Workspace: "/w", Agent: "codex", Prompt: row.Prompt{Text: "x"}, Mode: "on-risk"})
+	o := b.launched()
+	below, err := b.from(o.Run.Handle, wire.ModeAlways)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ob := b.launched()
+	look := func(name string, a hub.Accepted, ticket *hub.Ticket, err error, parent *wire.JobRef, depth uint32, mode wire.PermissionMode) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		b.wait(ticket)
+		j := b.job(a)
+		if (j.Parent == nil) != (parent == nil) || parent != nil && *j.Parent != *parent || j.Depth != depth || *j.Mode != mode || j.StartedBy != wire.OriginModel {
+			t.Errorf("%s: parent %v, depth %d, mode %s, by %s", name, j.Parent, j.Depth, *j.Mode, j.StartedBy)
+		}
+	}
+	send := func(from wire.RunHandle, of hub.Accepted) (hub.Accepted, *hub.Ticket, error) {
+		return b.Jobs().Send(hub.SendRequest{
+			Session: of.Job.Session, Conversation: *of.Job.Conversation, Prompt: row.Prompt{Text: "more"}, Mode: wire.SendQueue, From: from,
+		})
+	}
+	a, ticket, err := send(ob.Run.Handle, below)
+	look("behind its own turn", a, ticket, err, &top.Ref, 1, wire.ModeAlways)
+	a, ticket, err = send(o.Run.Handle, top)
+	look("behind the first turn", a, ticket, err, nil, 0, wire.ModeOnRisk)
+	a, ticket, err = send(o.Run.Handle, below)
+	look("to the conversation below", a, ticket, err, &top.Ref, 1, wire.ModeAlways)
+	if _, _, err := send(ob.Run.Handle, top); reason(err) != wire.ReasonRefused {
+		t.Errorf("from the last level into another conversation: %v", err)
+	}
+	b.report(ob.Run.Handle, row.Step{Kind: row.StepTurnStarted, Turn: 1}, row.Step{Kind: row.StepTurnEnded, Turn: 1, End: &row.End{State: wire.StateCompleted}})
+	ended := b.job(below)
+	ended.Mode = new(wire.ModeAuto) // as a row of an older build might say
+	for _, how := range []hub.Following{hub.Retrying, hub.Forking} {
+		a, ticket, err := b.Jobs().Follow(hub.FollowRequest{How: how, Of: ended, Prompt: row.Prompt{Text: "again"}, Task: "again", From: o.Run.Handle})
+		look(string(how), a, ticket, err, &top.Ref, 1, wire.ModeAlways)
+	}
+	if _, _, err := b.Jobs().Follow(hub.FollowRequest{How: hub.Retrying, Of: ended, Prompt: row.Prompt{Text: "again"}, From: "codex-000000"}); reason(err) != wire.ReasonRefused {
+		t.Errorf("from no run: %v", err)
+	}
+}
+
 // TestNesting_OffMeansNone: with a depth of no more than the owner's own jobs, none starts another.
 func TestNesting_OffMeansNone(t *testing.T) {
 	b := open(t, newDisk(), func(o *hub.Options) { o.Limits.Depth = -1 })

@@ -115,8 +115,10 @@ func (m *model) askAgain(short bool) {
 		m.memory.timer = nil
 	case short && t == nil:
 		m.memory.timer = time.AfterFunc(memoryInterval, func() {
-			m.h.do(func() { m.memory.timer, m.requeue = nil, true })
-			m.h.askMemory()
+			m.h.do(func() {
+				m.memory.timer, m.requeue = nil, true
+				m.h.askMemory()
+			})
 		})
 	}
 }

@@ -40,6 +40,33 @@ func TestU12_OverTheLimitWaits(t *testing.T) {
 	}
 }
 
+// TestU24_OtherLimits: limits that are changed count at once for what waits, and for what is asked from then on.
+func TestU24_OtherLimits(t *testing.T) {
+	b := open(t, newDisk(), func(o *hub.Options) { o.Limits.Running, o.Limits.Unfinished = 1, 3 })
+	b.start("1")
+	b.launched()
+	second := b.start("2")
+	b.start("3")
+	if _, _, err := b.Jobs().Start(request("4")); reason(err) != wire.ReasonFull {
+		t.Fatalf("the fourth: %v", err)
+	}
+	b.Jobs().SetLimits(hub.Limits{Running: 2, Unfinished: 4, MemoryFloor: 1 << 20}, 0)
+	if o := b.launched(); *o.Run.Job != second.Job.Job.Job {
+		t.Fatalf("%s started instead", *o.Run.Job)
+	}
+	select {
+	case <-b.WantsMemory():
+	default:
+		t.Error("nobody is asked for the memory that there is a floor for now")
+	}
+	fourth := b.start("4")
+	has(t, detail(fourth.Job), "2 of 2 turns run, position 2")
+	b.Jobs().SetLimits(hub.Limits{Running: 2, Unfinished: 4, MemoryFloor: 1 << 20}, 0)
+	if _, _, err := b.Jobs().Start(request("5")); reason(err) != wire.ReasonFull {
+		t.Fatalf("the fifth: %v", err)
+	}
+}
+
 func TestUnfinishedLimit(t *testing.T) {
 	b := open(t, newDisk(), func(o *hub.Options) { o.Limits.Running = 1; o.Limits.Unfinished = 3 })
 	for range 3 {
@@ -119,8 +146,8 @@ func TestQueuePauses(t *testing.T) {
 	}
 }
 
-// TestMemoryFloor: below the floor a job waits; the memory is asked for every 5 s then, and never else.
-func TestMemoryFloor(t *testing.T) {
+// TestP35_MemoryFloor: below the floor a job waits; the memory is asked for every 5 s then, and never else.
+func TestP35_MemoryFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, newDisk(), func(o *hub.Options) { o.Limits.MemoryFloor = 512 << 20 })
 		<-b.WantsMemory()

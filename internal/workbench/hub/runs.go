@@ -186,8 +186,11 @@ func (r *run) observe(l row.Life) {
 		return
 	}
 	switch l.Kind {
+	case row.LifeWaits:
+		restingRun{r}.delayed(l)
 	case row.LifeStarted:
 		r.row.PID = l.PID
+		restingRun{r}.begun()
 		r.seen(l, fmt.Sprintf("process %d was started as %s", l.PID, r.row.Handle))
 	case row.LifeAdopted:
 		if l.PID != 0 {
@@ -237,6 +240,7 @@ func (r *run) seen(l row.Life, fact string) {
 	switch {
 	case r.current == nil:
 		e = state.Idle
+		r.m.requeue = true // what waits for it can be given to it
 	case r.before == wire.StateStarting:
 		e = state.Start
 	case asks:
@@ -310,7 +314,7 @@ func missing(l row.Life) string {
 		return "its process was not started"
 	case row.LifeLost:
 		return "its process went away without saying how"
-	case row.LifeEnded, row.LifeStarted, row.LifeAdopted, row.LifeUnreachable, row.LifeHeldUp, row.LifeCaughtUp:
+	case row.LifeEnded, row.LifeStarted, row.LifeAdopted, row.LifeUnreachable, row.LifeHeldUp, row.LifeWaits, row.LifeCaughtUp:
 	}
 	return "the agent left without saying how its turn ended"
 }

@@ -23,8 +23,8 @@ type Steering struct {
 	err    error
 }
 
-// Wait returns what became of it, once that is on disk: steered when the agent took it, else queued, started, or the
-// refusal. When ctx ends first it is not known yet, and the same key may ask again.
+// Wait returns what became of it, once that is on disk: steered when the agent took it, or has it for the next step of
+// its turn, else queued, started, or the refusal. When ctx ends first it is not known yet, and the same key may ask again.
 func (s *Steering) Wait(ctx context.Context) (Accepted, error) {
 	select {
 	case <-s.done:
@@ -63,7 +63,9 @@ func (j steer) send(strict bool) {
 
 // rejoin goes on with a steer of an earlier daemon.
 func (j steer) rejoin() {
-	j.steering = &Steering{done: make(chan struct{})}
+	if !j.row.Steer.Held { // else that was told already
+		j.steering = &Steering{done: make(chan struct{})}
+	}
 	if r := j.m.runs[j.row.Steer.Run]; r != nil && r.row.Live {
 		r.steers = append(r.steers, j.job)
 		return
@@ -86,6 +88,12 @@ func (r inTurn) steered(s row.Step) {
 	case row.StepSteerSent:
 		x.Sent = true
 		j.row.Steer = &x
+		j.touch()
+	case row.StepSteerHeld:
+		x.Sent, x.Held = true, true
+		j.row.Steer = &x
+		j.note(s.At, "agent", fmt.Sprintf("it has this, and the running turn of %s takes it at its next step", x.Into))
+		j.decide()
 		j.touch()
 	case row.StepSteered:
 		x.Sent, x.Taken = true, true
@@ -140,8 +148,13 @@ func (j steer) settle() {
 	}
 	j.row.UpdatedUnixSeconds = unix(m.now())
 	m.requeue = true
-	m.decided = append(m.decided, j.job)
-	m.commit()
+	j.decide()
+}
+
+// decide lets whoever waits for a steer be told what became of it.
+func (j steer) decide() {
+	j.m.decided = append(j.m.decided, j.job)
+	j.m.commit()
 }
 
 // announce tells those who wait what became of their prompts.
@@ -169,6 +182,9 @@ func told(j *row.Job) (Accepted, error) {
 	case x.Taken:
 		a.Ref, a.Delivery = "", wire.DeliverySteered
 		a.Note = fmt.Sprintf("The running turn of %s (%s) took it.", x.Into, *j.Conversation)
+	case x.Held && !j.State.Final():
+		a.Ref, a.Delivery = "", wire.DeliverySteered
+		a.Note = fmt.Sprintf("The agent has it and takes it into the running turn of %s (%s) at its next step, once the tool that runs is done.", x.Into, *j.Conversation)
 	case j.State.Final():
 		return Accepted{}, wire.Refuse(wire.ReasonNotSteerable, "leave --steer off: the prompt then waits for the turn's end",
 			"The running turn of %s (%s) did not take it: %s.", x.Into, *j.Conversation, x.Why)

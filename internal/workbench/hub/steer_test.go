@@ -251,7 +251,7 @@ func TestS10_SteerThatCannotBeKeptIsNotDelivered(t *testing.T) {
 	}
 }
 
-func TestSteerable(t *testing.T) {
+func TestU2_SteerableIsWhatASteerWouldBeToldNow(t *testing.T) {
 	b, first, h := steerable(t, newDisk())
 	steers := func() bool { return b.Runs().List()[0].Steerable }
 	b.report(h, ended(1, wire.StateCompleted, "r"))
@@ -324,4 +324,77 @@ func TestB11_AnotherModelIsSaid(t *testing.T) {
 		t.Fatalf("models %+v", m)
 	}
 	has(t, b.job(a).Evidence[len(b.job(a).Evidence)-1].Fact, "the model b was asked for")
+}
+
+// TestB14_AnAgentThatHasItIsSaidSoAtOnce: claude takes a prompt at once and reads it when the tool that runs is done,
+// which may be in an hour. Who sent it is told so now; should the turn end without it, it is a job after all.
+func TestB14_AnAgentThatHasItIsSaidSoAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode wire.SendMode
+		end  row.StepKind
+		jobs int
+	}{
+		"taken later": {wire.SendAuto, row.StepSteered, 1}, "dropped by the agent": {wire.SendAuto, row.StepSteerRefused, 2},
+		"dropped, and nothing but the turn was asked for": {wire.SendSteer, row.StepSteerRefused, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDisk()
+			b, first, h := steerable(t, d)
+			a := b.steer(first, c.mode)
+			job := a.Job.Job.Job
+			b.report(h, row.Step{Kind: row.StepSteerSent, Job: job}, row.Step{Kind: row.StepSteerHeld, Job: job, Turn: 1})
+			got, err := b.outcome(a)
+			if err != nil || got.Delivery != wire.DeliverySteered || got.Ref != "" {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			has(t, got.Note, "at its next step")
+			b.stop()
+			pos := b.pos
+			b = open(t, d, nil)
+			b.pos = pos
+			b.launched()
+			again, _, err := b.Jobs().Send(steer(first, c.mode, "k"))
+			if err != nil || !again.Repeated || again.Delivery != wire.DeliverySteered || again.Steering != nil {
+				t.Fatalf("asked again of the next daemon: %+v, %v", again, err)
+			}
+			b.Runs().Life(h, row.Life{Kind: row.LifeAdopted, At: time.Now()})
+			b.report(h, row.Step{Kind: c.end, Job: job, Turn: 1, Detail: "it was cancelled"})
+			if n := len(b.Snapshot().Jobs); n != c.jobs {
+				t.Fatalf("%d jobs are listed, want %d", n, c.jobs)
+			}
+			if w := b.Runs().Wishes(h); len(w.Steers) != 0 {
+				t.Fatalf("it is still wished: %+v", w.Steers)
+			}
+		})
+	}
+}
+
+// TestB14_AnAcknowledgementThatComesLate: the agent says after 40 s that it took the prompt. Who gave up waiting before
+// and sends again, as a person does, is told of the same prompt, and it was taken once.
+func TestB14_AnAcknowledgementThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, first, h := steerable(t, newDisk())
+		a := b.steer(first, wire.SendAuto)
+		job := a.Job.Job.Job
+		b.report(h, row.Step{Kind: row.StepSteerSent, Job: job})
+		short, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if _, err := a.Steering.Wait(short); err != context.DeadlineExceeded {
+			t.Fatalf("decided already: %v", err)
+		}
+		again, _, err := b.Jobs().Send(steer(first, wire.SendAuto, "k"))
+		if err != nil || !again.Repeated || again.Job.Job.Job != job {
+			t.Fatalf("sent again: %+v, %v", again, err)
+		}
+		time.AfterFunc(10*time.Second, func() { b.report(h, row.Step{Kind: row.StepSteered, Job: job, Turn: 1}) })
+		for _, waiting := range []hub.Accepted{a, again} {
+			if got, err := b.outcome(waiting); err != nil || got.Delivery != wire.DeliverySteered {
+				t.Fatalf("%+v, %v", got, err)
+			}
+		}
+		if n := len(b.Snapshot().Jobs); n != 1 {
+			t.Fatalf("%d jobs are listed", n)
+		}
+		b.stop()
+	})
 }

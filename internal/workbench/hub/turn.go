@@ -73,7 +73,9 @@ func (j *job) count(from, to wire.AgentState) {
 		return 0
 	}
 	s := j.conv.session
-	m.active += d(running)
+	if j.row.Review == nil { // its turns take the room
+		m.active += d(running)
+	}
 	s.active += d(running)
 	s.awaiting += d(wire.AgentState.NeedsAttention)
 	if to.Final() {
@@ -89,6 +91,8 @@ func (s *session) state() wire.AgentState {
 	switch {
 	case s.awaiting > 0:
 		return wire.StateAwaitingInput
+	case s.shown != wire.StateUnknown && s.shown != wire.StateIdle:
+		return s.shown
 	case s.active > 0:
 		return wire.StateWorking
 	}
@@ -232,10 +236,7 @@ func (r *run) apply(s row.Step) {
 			r.step(state.Ready)
 		}
 	case row.StepSession:
-		if r.conv.row.Vendor != s.Vendor {
-			r.conv.row.Vendor = s.Vendor
-			r.conv.touch()
-		}
+		r.named(j, s)
 	case row.StepTurnStarted:
 		inTurn{r}.giveUp("the next turn began without a word on it")
 		if j != nil {
@@ -248,22 +249,46 @@ func (r *run) apply(s row.Step) {
 	case row.StepOffer:
 		r.row.Steers = s.Steers
 		r.reports(s)
-	case row.StepSteerSent, row.StepSteered, row.StepSteerRefused:
+	case row.StepSteerSent, row.StepSteerHeld, row.StepSteered, row.StepSteerRefused:
 		inTurn{r}.steered(s)
 	case row.StepApprovalAsked:
 		asking{r}.asked(j, s)
 	case row.StepApprovalClosed:
 		asking{r}.closed(s)
 	case row.StepTurnEnded:
-		if j == nil || s.End == nil {
+		switch {
+		case j != nil && s.End != nil:
+			r.turnEnded(j, s)
+		case s.End != nil && s.Turn <= r.conv.row.Turns: // after a crash a run is read again from its checkpoint
+			m.h.o.Log.Debug("end of a turn is known", "run", r.row.Handle, "turn", s.Turn)
+		default:
 			m.h.o.Log.Warn("end of a turn that does not run", "run", r.row.Handle, "turn", s.Turn)
-			break
 		}
-		r.turnEnded(j, s)
 	}
 	if seen && r.row.Live {
 		r.touch()
 	}
+}
+
+// named takes the agent's own name of its conversation. One that a sibling has is not taken (acceptance P23): two
+// conversations would share a transcript. The next process of this one then begins anew, and its job says why.
+func (r *run) named(j *job, s row.Step) {
+	c := r.conv
+	if c.row.Vendor == s.Vendor {
+		return
+	}
+	for _, other := range r.m.convs {
+		if other == c || other.row.Agent != c.row.Agent || other.row.Vendor != s.Vendor {
+			continue
+		}
+		if j != nil {
+			j.note(s.At, "agent", fmt.Sprintf("%s named the conversation %s, which is that of %s: a later process does not go on with it",
+				c.row.Agent, s.Vendor, other.row.ID))
+		}
+		return
+	}
+	c.row.Vendor, c.row.VendorAt = s.Vendor, unix(s.At)
+	c.touch()
 }
 
 // works steps job and run together, and clears what was only said while nothing better was known.
@@ -334,6 +359,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 	asking{r}.closeAsks(row.ClosedVoid)
 	j.usage(e)
 	r.context(e)
+	j.row.Untouched = e.Untouched
 	oneTurn := r.row.Transport == wire.TransportCLI
 	if m.holds.parks(j, &e) {
 		j.park(&e, s.At)

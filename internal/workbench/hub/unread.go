@@ -29,7 +29,7 @@ func (u *unread) has(h wire.RunHandle) bool { _, is := u.left[h]; return is }
 
 // learn takes a run off once all that it said is known, or nothing more can be learnt of it for now.
 func (u *unread) learn(h wire.RunHandle, l row.LifeKind) {
-	if l == row.LifeStarted || l == row.LifeAdopted || l == row.LifeHeldUp || !u.has(h) {
+	if l == row.LifeStarted || l == row.LifeAdopted || l == row.LifeHeldUp || l == row.LifeWaits || !u.has(h) {
 		return
 	}
 	if delete(u.left, h); len(u.left) == 0 {

@@ -40,6 +40,7 @@ func (m *model) current() *wire.Snapshot {
 
 func (m *model) snapshot() *wire.Snapshot {
 	s := &wire.Snapshot{GeneratedUnixSeconds: unix(m.now()), Epoch: m.h.epoch, Generation: m.gen, Storage: m.storage, Forecast: m.forecast.value}
+	s.Restorable = m.restorable.rows
 	s.Jobs = make([]wire.Job, 0, m.open+len(m.finished))
 	s.Runs = make([]wire.Run, 0, m.live+len(m.ended))
 	for e := m.changes.Back(); e != nil; e = e.Prev() {
@@ -137,6 +138,9 @@ func (m *model) since(after uint64) wire.WorkbenchDelta {
 	sortApprovals(d.Approvals)
 	if m.forecast.gen > after {
 		d.Forecast = m.forecast.value
+	}
+	if m.restorable.gen > after {
+		d.Restorable, d.Removed.Restorable = m.restorable.rows, m.restorable.goneSince(after)
 	}
 	if m.storageGen > after {
 		d.Storage = new(m.storage)

@@ -39,7 +39,7 @@ const Layout = 1
 const stateDir = "state"
 
 // schemaStep counts the additive steps of this layout; an older build of the same layout ignores what they added.
-const schemaStep = 4
+const schemaStep = 5
 
 // A NewerLayoutError says that the ledger was written by a newer build; it was not touched.
 type NewerLayoutError struct {
@@ -208,7 +208,11 @@ func (s *Store) begin(ctx context.Context) error {
 	if _, err := tx.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, "PRAGMA user_version="+strconv.Itoa(schemaStep)); err != nil {
+	var step int // of a later build of this layout it stays: what that added is there
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&step); err != nil {
+		return fmt.Errorf("read the number of the tables: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "PRAGMA user_version="+strconv.Itoa(max(step, schemaStep))); err != nil {
 		return fmt.Errorf("number the tables: %w", err)
 	}
 	meta, err := readMeta(ctx, tx)

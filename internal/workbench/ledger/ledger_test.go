@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"scv/internal/home"
+	"scv/internal/testkit/census"
 	"scv/internal/wire"
 	"scv/internal/workbench/ledger"
 	"scv/internal/workbench/row"
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("SCV_TEST_LEDGER_WRITER"); dir != "" {
 		os.Exit(writeForEver(dir))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(census.Main(m))
 }
 
 func newHome(t testing.TB, dir string) *home.Home {

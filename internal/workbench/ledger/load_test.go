@@ -30,8 +30,8 @@ func fill(t testing.TB, s *ledger.Store, n uint64) {
 	}
 }
 
-// TestLoadDoesNotReadHistory: every query of a start goes by an index and ends with its limit.
-func TestLoadDoesNotReadHistory(t *testing.T) {
+// TestS14_LoadDoesNotReadHistory: every query of a start goes by an index and ends with its limit.
+func TestS14_LoadDoesNotReadHistory(t *testing.T) {
 	h := newHome(t, t.TempDir())
 	s := open(t, h)
 	fill(t, s, 450)

@@ -135,14 +135,9 @@ func (r reads) recent(ctx context.Context, l *row.Loaded) (err error) {
 
 // questions are the approvals that are not over with the newest that are, the rules, and what holds jobs back.
 func (r reads) questions(ctx context.Context, l *row.Loaded) (err error) {
-	if l.Approvals, err = many[row.Approval](ctx, r.db, "open approvals", openApprovals); err != nil {
+	if err := r.asked(ctx, l); err != nil {
 		return err
 	}
-	over, err := many[row.Approval](ctx, r.db, "approvals", overApprovals, maxOver)
-	if err != nil {
-		return err
-	}
-	l.Approvals = append(l.Approvals, over...)
 	if l.Rules, err = many[row.Rule](ctx, r.db, "rules", heldRules); err != nil {
 		return err
 	}
@@ -150,6 +145,16 @@ func (r reads) questions(ctx context.Context, l *row.Loaded) (err error) {
 		return err
 	}
 	l.SpentToday, err = r.today(ctx, time.Now())
+	return err
+}
+
+// asked adds the approvals, which are all that a ledger of step 2 is sure to have of this.
+func (r reads) asked(ctx context.Context, l *row.Loaded) (err error) {
+	if l.Approvals, err = many[row.Approval](ctx, r.db, "open approvals", openApprovals); err != nil {
+		return err
+	}
+	over, err := many[row.Approval](ctx, r.db, "approvals", overApprovals, maxOver)
+	l.Approvals = append(l.Approvals, over...)
 	return err
 }
 

@@ -99,7 +99,7 @@ func (r *Reader) Snapshot(ctx context.Context) (wire.Snapshot, error) {
 		out.Runs = append(out.Runs, l.Runs[i].Run)
 	}
 	if r.step >= approvalStep {
-		if err := r.r.questions(ctx, &l); err != nil {
+		if err := r.r.asked(ctx, &l); err != nil {
 			return out, plain("read the ledger", err)
 		}
 	}

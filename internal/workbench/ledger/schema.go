@@ -1,6 +1,6 @@
 package ledger
 
-// schema is layout 1, step 4: step 2 added approvals and rules, step 3 holds, step 4 usage. Columns beside body hold only what is looked for; the rest of a row is its JSON. The
+// schema is layout 1, step 5: step 2 added approvals and rules, step 3 holds, step 4 usage, step 5 sessions of the model loop (talk). Columns beside body hold only what is looked for; the rest of a row is its JSON. The
 // partial indexes make a start cost what is live, not what was ever done.
 const schema = `
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -24,6 +24,11 @@ CREATE TABLE IF NOT EXISTS rule (num INTEGER PRIMARY KEY, removed INTEGER NOT NU
 CREATE TABLE IF NOT EXISTS usage (num INTEGER PRIMARY KEY, at INTEGER NOT NULL, agent TEXT NOT NULL, input INTEGER, output INTEGER, cost REAL);
 CREATE INDEX IF NOT EXISTS usage_at ON usage(at);
 CREATE TABLE IF NOT EXISTS hold (id TEXT PRIMARY KEY, over INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS talk (id TEXT PRIMARY KEY, updated INTEGER NOT NULL, ended INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS talk_open ON talk(id) WHERE ended = 0;
+CREATE INDEX IF NOT EXISTS talk_updated ON talk(updated, id);
+CREATE TABLE IF NOT EXISTS talk_message (talk TEXT NOT NULL, num INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (talk, num)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS talk_prompt (talk TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (talk, id)) WITHOUT ROWID;
 `
 
 const (

@@ -15,7 +15,6 @@ import (
 
 	"modernc.org/sqlite"
 
-	"scv/internal/failpoint"
 	"scv/internal/wire"
 	"scv/internal/workbench/row"
 )
@@ -79,25 +78,14 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 }
 
 func (s *Store) commit(ctx context.Context, b row.Batch) error {
-	if s.db == nil {
-		if err := s.open(ctx); err != nil {
-			return err
+	return inTransaction(ctx, s, func(tx *sql.Tx) error {
+		w := batchWriter{ctx: ctx, tx: tx}
+		w.rows(&s.stmts, b)
+		if !reflect.DeepEqual(b.Counters, s.counters) {
+			w.put(s.stmts.meta, "counters", w.encode(b.Counters))
 		}
-	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	w := batchWriter{ctx: ctx, tx: tx}
-	w.rows(&s.stmts, b)
-	if !reflect.DeepEqual(b.Counters, s.counters) {
-		w.put(s.stmts.meta, "counters", w.encode(b.Counters))
-	}
-	if w.err != nil {
 		return w.err
-	}
-	return failpoint.Do(failpoint.LedgerCommit, tx.Commit)
+	})
 }
 
 // recover reopens the database after an error of the disk: a page that a failed flush left marked as clean must not be

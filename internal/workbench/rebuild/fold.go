@@ -58,7 +58,7 @@ func fill(ctx context.Context, h *home.Home, store *ledger.Store, report *Report
 		return err
 	}
 	for _, j := range p.jobs {
-		if !j.State.Final() && j.Run == nil {
+		if !j.State.Final() && j.Run == nil && j.Review == nil {
 			report.Paused++
 			p.pause(j)
 		}

@@ -19,6 +19,14 @@ type Approval struct {
 	Request       string              `json:"request,omitempty"` // the agent's own id of it
 	Principal     Principal           `json:"principal,omitzero"`
 	Key           string              `json:"key,omitempty"` // the client's, of the answer
+	Operands      []Operand           `json:"operands,omitempty"`
+}
+
+// An Operand is a file that a command would run, as it was when it was looked at last.
+type Operand struct {
+	Name string `json:"name"` // as the command has it
+	Path string `json:"path"` // absolute
+	Sum  string `json:"sum"`  // stands for what it holds
 }
 
 // MaxApprovalText bounds each text of a question in bytes. A longer one is cut, with a warning that says so.
@@ -34,8 +42,8 @@ func (a *Approval) Over() bool {
 
 // Digest stands for all that a person is shown of a question and decides by, every byte of its texts: never its id, so
 // that equal questions have one. A question of which something is hidden has a digest of its own, since what looks the
-// same need not be. Each part goes in with its length, so that no two different questions meet.
-func Digest(a *wire.Approval, hidden bool) string {
+// same need not be, and so has one whose command runs files by what they hold. Each part goes in with its length, so that no two different questions meet.
+func Digest(a *wire.Approval, operands []Operand, hidden bool) string {
 	h := sha256.New()
 	part := func(text string) {
 		h.Write(strconv.AppendInt(nil, int64(len(text)), 10))
@@ -54,6 +62,10 @@ func Digest(a *wire.Approval, hidden bool) string {
 	}
 	for _, o := range a.Options {
 		part(o.Kind + " " + o.Name)
+	}
+	for _, o := range operands {
+		part(o.Path)
+		part(o.Sum)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -78,6 +78,7 @@ const (
 	StepSteerRefused                       // it did not take the steer Job: Detail says why
 	StepApprovalAsked                      // Asked, which waits from here on
 	StepApprovalClosed                     // Closed and its Status
+	StepSteerHeld                          // the agent's process has the steer Job, and its turn takes it at its next step
 )
 
 // A Step is one thing that a run's fold learnt, already masked.
@@ -112,8 +113,9 @@ type Asked struct {
 	Paths    []string
 	Diff     string
 	Options  []wire.ApprovalOption
-	Warnings []string // what to look at twice
-	Hidden   bool     // a text is not as the agent wrote it: masked or cut
+	Warnings []string  // what to look at twice
+	Hidden   bool      // a text is not as the agent wrote it: masked or cut
+	Operands []Operand // files that Command runs
 }
 
 // The ways in which a request of an agent closes, as Step.Status has them.
@@ -125,7 +127,10 @@ const (
 
 // An End is how a turn ended: State is final and, with its reply, becomes visible in one step.
 type End struct {
-	State  wire.AgentState
+	State wire.AgentState
+	// Untouched: nothing of it was run, so that it may begin anew.
+	Untouched bool
+
 	Class  string
 	Detail string
 	Reply  string
@@ -153,6 +158,7 @@ const (
 	LifeLost                            // its shim is gone without an exit record
 	LifeNotStarted                      // nothing was started: Detail says which step failed
 	LifeHeldUp                          // nothing was started for want of what comes back by itself: Detail says of what
+	LifeWaits                           // nothing was started yet: Detail says until when and why
 	LifeCaughtUp                        // all of its spool is folded and reported, and nothing is on its way to it
 )
 

@@ -15,9 +15,9 @@ type Steer struct {
 	Into   wire.JobID     `json:"into"`            // whose turn it is
 	Strict bool           `json:"strict,omitzero"` // refused, and not queued, when the turn does not take it
 	Sent   bool           `json:"sent,omitzero"`   // it is in the spool of its run
-	Taken  bool           `json:"taken,omitzero"`  // the agent took it
+	Held   bool           `json:"held,omitzero"`   // the agent's process has it, and its turn takes it at its next step
+	Taken  bool           `json:"taken,omitzero"`  // the turn took it
 	Why    string         `json:"why,omitempty"`   // it was refused, and why
-	Unsure bool           `json:"unsure,omitzero"` // whether the agent took it is not known
 }
 
 // Hidden reports whether a job is on no list.

@@ -1,5 +1,5 @@
 // Package player is the demo agent's own side: it reads prompts as JSON lines, plays a story or a script and writes
-// events as JSON lines. It runs nothing and touches no file; time and processes come from its caller. Reserved for
+// events as JSON lines. It runs nothing and touches no file; time, processes and files come from its caller. Reserved for
 // this program started as Argument, and for tests. It holds no state but what its process was given.
 package player
 
@@ -25,6 +25,7 @@ type Player struct {
 	After func(time.Duration) <-chan time.Time
 	Spawn func(seconds int) error                           // starts a process that outlives the agent, for tests; nil refuses
 	Self  func(args []string) (output string, exitCode int) // runs this program with arguments, as an agent may; nil refuses
+	Write func(name, text string) error                     // writes a file where the agent works; nil refuses
 }
 
 // maxPrompt bounds a line of input; a JSON string may take six bytes for one.
@@ -93,6 +94,7 @@ type voice struct {
 	pace    float64
 	tools   int
 	words   uint64
+	prompt  string // of the turn
 	live    bool
 	screen  bool
 	hearing
@@ -187,6 +189,10 @@ func (v *voice) end(prompt string, e demo.Event) {
 
 // play does one turn; left is true when the process should leave with the code.
 func (v *voice) play(prompt string) (code int, left bool) {
+	v.prompt = prompt
+	if script, asked := reviewing(prompt); asked {
+		return v.script(prompt, script)
+	}
 	if _, script, ok := strings.Cut(prompt, "@@"); ok {
 		line, _, _ := strings.Cut(script, "\n")
 		return v.script(prompt, line)

@@ -20,6 +20,8 @@ import (
 //	hang       says nothing for ever raw:TEXT   a line that is no event
 //	line:N     an unfinished line of N bytes    spawn:S    starts a process that lives S seconds
 //	scv:ARGS   runs this program and says what it printed and its exit code
+//	write:NAME:TEXT  writes a file with a line of text where it works
+//	verdict:WORD:TITLE  says a reviewer's verdict: approve, changes or escalate; changes with a finding of that title
 //
 // A live process knows these too:
 //
@@ -101,10 +103,9 @@ func (v *voice) step(verb, arg string, n int) error {
 			v.attend(v.After(time.Hour), func() bool { return v.ended && !v.deaf })
 		}
 	case "spawn":
-		if v.Spawn == nil {
-			return fmt.Errorf("this demo agent starts no process")
-		}
-		return v.Spawn(n)
+		return v.spawn(n)
+	case "verdict", "write":
+		return v.reviewStep(verb, arg)
 	case "scv":
 		if v.Self == nil {
 			return fmt.Errorf("this demo agent runs no program")
@@ -118,6 +119,13 @@ func (v *voice) step(verb, arg string, n int) error {
 		}
 	}
 	return nil
+}
+
+func (v *voice) spawn(seconds int) error {
+	if v.Spawn == nil {
+		return fmt.Errorf("this demo agent starts no process")
+	}
+	return v.Spawn(seconds)
 }
 
 func reason(class string) string {

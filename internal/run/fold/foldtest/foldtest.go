@@ -160,11 +160,9 @@ func foldAll(t testing.TB, f *fold.Fold, frames []spool.Frame) []fold.Item {
 	t.Helper()
 	var items []fold.Item
 	for _, fr := range frames {
-		got, err := f.Frame(fr)
-		if err != nil {
+		if err := f.Frame(fr, func(i fold.Item) { items = append(items, i) }); err != nil {
 			t.Fatal(err)
 		}
-		items = append(items, got...)
 	}
 	return items
 }

@@ -28,11 +28,41 @@ const (
 // Roles is the number of roles.
 const Roles = int(Doubt) + 1
 
-// A Span is text in one role. Chosen is the selected row or field.
+// A Span is text in one role. Chosen is the selected row or field. A Look stands in place of the role's, for cells that an
+// agent's own terminal shows.
 type Span struct {
 	Text   string
 	Role   Role
 	Chosen bool
+	Look   Look
+}
+
+// A Look is how a cell of another terminal looks. The zero value is none.
+type Look struct {
+	Fg, Bg                           Colour
+	Bold, Italic, Underline, Inverse bool
+}
+
+// A Colour is the terminal's own (0), one of a palette of 256, or a direct one.
+type Colour uint32
+
+const (
+	ofPalette Colour = 1 << 24
+	direct    Colour = 2 << 24
+)
+
+// Indexed is a colour of the palette.
+func Indexed(index uint8) Colour { return ofPalette | Colour(index) }
+
+// RGB is a direct colour.
+func RGB(r, g, b uint8) Colour { return direct | Colour(r)<<16 | Colour(g)<<8 | Colour(b) }
+
+// Index is the place in the palette; ok is false for another kind of colour.
+func (c Colour) Index() (index uint8, ok bool) { return uint8(c), c&^0xffffff == ofPalette }
+
+// Parts are those of a direct colour; ok is false for another kind of colour.
+func (c Colour) Parts() (r, g, b uint8, ok bool) {
+	return uint8(c >> 16), uint8(c >> 8), uint8(c), c&^0xffffff == direct
 }
 
 // A Row is one line of the screen. Rows are never changed once they are made.
@@ -41,17 +71,28 @@ type Row []Span
 // A Point is a place on the screen, from 0.
 type Point struct{ Row, Col int }
 
-// A Frame is a whole screen: its rows, top down, the place of the cursor when Typing, and the window's title.
+// A State is what goes on, for what a terminal shows around the screen.
+type State uint8
+
+// The states.
+const (
+	Idle    State = iota
+	Working       // something is in progress
+	Blocked       // a person is needed
+)
+
+// A Frame is a whole screen: its rows, top down, the place of the cursor when Typing, the window's title, and what goes on.
 type Frame struct {
 	Rows   []Row
 	Cursor Point
 	Typing bool
 	Title  string
+	State  State
 }
 
 // Equal reports whether two frames show the same.
 func (f *Frame) Equal(g *Frame) bool {
-	return f.Typing == g.Typing && f.Cursor == g.Cursor && f.Title == g.Title &&
+	return f.Typing == g.Typing && f.Cursor == g.Cursor && f.Title == g.Title && f.State == g.State &&
 		slices.EqualFunc(f.Rows, g.Rows, func(a, b Row) bool { return slices.Equal(a, b) })
 }
 

@@ -37,6 +37,8 @@ type Options struct {
 	Agents func() ([]model.Agent, error)
 	// Place resolves the directory of a new job: its real path, and the workspace that holds it.
 	Place func(path string) (cwd, workspace string, err error)
+	// Attach looks at a file that is to go with a prompt; its error is a sentence.
+	Attach func(path string) (wire.Attachment, error)
 }
 
 // A Feed sends messages to one channel.
@@ -46,7 +48,9 @@ type Feed struct {
 	out  chan model.Msg
 	wg   sync.WaitGroup
 
-	follow func() // ends the log that is followed; used by the owner's goroutine
+	follow func()   // ends the log that is followed; used by the owner's goroutine
+	held   *holding // terminal that is taken over, nil for none; likewise
+	talk   *talking // session that is open, nil for none; likewise
 	broken chan any
 }
 
@@ -170,6 +174,40 @@ func (f *Feed) Call(c model.Call) {
 		st, err := f.ask(c.Cmd)
 		f.send(f.ctx, model.Called{Then: c.Then, Status: st, Err: err})
 	})
+}
+
+// mostDiff is how many bytes of a difference are shown; nobody reads more on a screen.
+const mostDiff = 512 << 10
+
+// Compare asks what a job has changed.
+func (f *Feed) Compare(c model.Compare) {
+	f.spawn(func() {
+		diff, err := f.compare(c)
+		f.send(f.ctx, model.Compared{Then: c.Then, Diff: diff, Err: err})
+	})
+}
+
+func (f *Feed) compare(c model.Compare) (*model.Difference, error) {
+	ctx, cancel := context.WithTimeoutCause(f.ctx, callPatience, client.ErrSilent)
+	defer cancel()
+	conn, err := client.Dial(ctx, f.opts.Target, f.opts.Target.Client)
+	if err != nil {
+		return nil, fmt.Errorf("%s. Next: scv start", why(err))
+	}
+	defer conn.Close()
+	stat, err := client.Diff(ctx, conn, wire.JobDiff{Session: c.Session, Job: c.Job, How: wire.DiffStat}, mostDiff)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := client.Diff(ctx, conn, wire.JobDiff{Session: c.Session, Job: c.Job, How: wire.DiffPatch}, mostDiff)
+	if err != nil {
+		return nil, err
+	}
+	d := &model.Difference{Base: patch.Base, Stat: stat.Text, Patch: patch.Text}
+	if patch.Next != nil {
+		d.Left = patch.Size - min(*patch.Next, patch.Size)
+	}
+	return d, nil
 }
 
 // Start resolves a new job's directory and asks for the job.

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"scv/internal/client"
+	"scv/internal/testkit/census"
 	"scv/internal/ui/tui/model"
 	"scv/internal/wire"
 	"scv/internal/wire/frame"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(census.Main(m)) }
 
 // A daemon is one that answers by a function; kill ends it with all its connections.
 type daemon struct {

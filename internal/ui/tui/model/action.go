@@ -15,6 +15,7 @@ const (
 	inList where = 1 << iota
 	inDetail
 	inCards
+	inChat   // a prompt for a session
 	inTyping // lines, forms and menus, whose own code reads the key
 )
 
@@ -28,6 +29,7 @@ type Action struct {
 	off   func(*Model) string // why it cannot be done now; nil: it can
 	do    func(*Model) []Effect
 	move  bool // only moves, and is not in the palette
+	quiet bool // while it cannot be done its key means nothing
 }
 
 // keyed is the action of a key in a place, nil when the key means nothing there. Where two share a key, the first that can
@@ -49,6 +51,10 @@ func keyed(m *Model, name string, at where) *Action {
 
 // key gives a key to what has the focus.
 func (m *Model) key(k Key) []Effect {
+	if m.Focus == OnTerminal {
+		return m.Taken.key(m, k)
+	}
+	k = meant(m, k)
 	switch k.Name { // in every place, so that nobody is ever caught
 	case "ctrl-l":
 		return []Effect{Redraw}
@@ -66,11 +72,32 @@ func (m *Model) key(k Key) []Effect {
 		return m.Menu.key(m, k)
 	case OnConfirm:
 		return m.Ask.key(m, k)
+	case OnTerminal:
+	case OnChat:
+		return m.Chat.key(m, k)
 	case OnDetail:
 		return m.act(k, inDetail)
 	case OnList:
 	}
 	return m.act(k, inList)
+}
+
+// meant is a key as the owner's table of keys has it. Where text is typed, what writes text writes it, and a question is
+// answered by the keys that it names.
+func meant(m *Model, k Key) Key {
+	switch m.Focus {
+	case OnConfirm:
+		return k
+	case OnField, OnForm, OnMenu, OnChat:
+		if k.Text != "" {
+			return k
+		}
+	default:
+	}
+	if name := m.Opts.Keys.Means(k.Name); name != k.Name {
+		return Key{Name: name}
+	}
+	return k
 }
 
 func (m *Model) act(k Key, at where) []Effect {
@@ -80,6 +107,9 @@ func (m *Model) act(k Key, at where) []Effect {
 	}
 	if a.off != nil {
 		if why := a.off(m); why != "" {
+			if a.quiet {
+				return nil
+			}
 			m.tell(true, "%s: %s", a.Title, why)
 			return nil
 		}
@@ -88,7 +118,10 @@ func (m *Model) act(k Key, at where) []Effect {
 }
 
 // paste goes where text is typed, and nowhere else: pasted text is never taken for keys.
-func paste(m *Model, p Pasted) {
+func paste(m *Model, p Pasted) []Effect {
+	if m.Focus == OnTerminal {
+		return m.Taken.paste(p)
+	}
 	var e *widget.Editor
 	switch m.Focus {
 	case OnField:
@@ -97,6 +130,8 @@ func paste(m *Model, p Pasted) {
 		e = m.Form.Text(m.Form.At)
 	case OnMenu:
 		e = &m.Menu.Query
+	case OnChat:
+		e = &m.Chat.Input
 	default:
 	}
 	switch {
@@ -109,37 +144,12 @@ func paste(m *Model, p Pasted) {
 	case m.Focus == OnMenu:
 		m.Menu.narrow()
 	}
-}
-
-// click chooses a row of the list, or turns what is under the mouse.
-func click(m *Model, c Clicked) {
-	l := m.Layout()
-	in := func(r Rect) bool {
-		return c.Row >= r.Row && c.Row < r.Row+r.Rows && c.Col >= r.Col && c.Col < r.Col+r.Cols
-	}
-	if m.Focus != OnList && m.Focus != OnDetail {
-		return
-	}
-	switch {
-	case in(l.List) && c.Wheel != 0:
-		m.List.choose(m.List.at + c.Wheel)
-	case in(l.List):
-		row := c.Row - l.List.Row
-		if l.Two {
-			row /= 2
-		}
-		if at := m.List.Top + row; at < len(m.List.Items) {
-			m.List.choose(at)
-			m.Focus = OnList
-		}
-	case in(l.Detail) && c.Wheel != 0:
-		m.Detail.move(m, c.Wheel)
-	}
+	return nil
 }
 
 // actions is the table. It is made anew at each call: keys are pressed by people.
 func actions() []Action {
-	return slices.Concat(moves(), views(), jobActions(), queueActions(), cardActions(), screenActions(), typingActions())
+	return slices.Concat(moves(), views(), jobActions(), queueActions(), homeActions(), cardActions(), chatActions(), screenActions(), typingActions())
 }
 
 const either = inList | inDetail
@@ -163,7 +173,7 @@ func moves() []Action {
 		{Keys: []string{"pgup"}, Title: "a page up", Where: either, move: true, do: by(func(m *Model) int { return m.List.at - page(m) }, func(m *Model) int { return -height(m) })},
 		{Keys: []string{"g", "home"}, Title: "to the beginning", Where: either, move: true, do: by(func(*Model) int { return 0 }, func(m *Model) int { return -m.Detail.Body.Len() })},
 		{Keys: []string{"G", "end"}, Title: "to the end, and follow", Where: either, move: true, do: by(func(m *Model) int { return len(m.List.Items) - 1 }, func(m *Model) int { return m.Detail.Body.Len() })},
-		{Keys: []string{"enter"}, Title: "open", Where: inList, move: true, do: func(m *Model) []Effect {
+		{Keys: []string{"enter"}, Title: "open", Where: inList, move: true, off: talkable, do: func(m *Model) []Effect {
 			if m.List.Selected() != nil {
 				m.Focus, m.Detail.Open = OnDetail, true
 			}
@@ -208,11 +218,15 @@ func back(m *Model) []Effect {
 }
 
 func turnPane(m *Model, by int) []Effect {
-	panes := PanesOf(m.List.Selected())
+	if m.Chat.Open() {
+		m.Focus = OnChat
+		return nil
+	}
+	panes := m.PanesOf(m.List.Selected())
 	if len(panes) == 0 {
 		return nil
 	}
-	at := slices.Index(panes, m.Detail.Shown(m.List.Selected()))
+	at := slices.Index(panes, m.Shown(m.List.Selected()))
 	m.Detail.Pane = panes[(at+by+len(panes))%len(panes)]
 	return nil
 }
@@ -221,6 +235,9 @@ func turnPane(m *Model, by int) []Effect {
 func show(p Pane) func(*Model) []Effect {
 	return func(m *Model) []Effect {
 		m.Focus, m.Detail.Open, m.Detail.Pane = OnDetail, true, p
+		if m.Chat.Open() {
+			return m.Chat.leave(m)
+		}
 		return nil
 	}
 }
@@ -261,13 +278,6 @@ type Menu struct {
 	back    Focus
 }
 
-// A Question is asked before something is ended or forgotten. Only y answers it with yes.
-type Question struct {
-	Text string
-	yes  func(*Model) []Effect
-	back Focus
-}
-
 func (m *Model) openMenu(title string, entries []Entry) []Effect {
 	back := m.Focus
 	if back == OnMenu {
@@ -281,7 +291,7 @@ func (m *Model) openMenu(title string, entries []Entry) []Effect {
 func openPalette(m *Model) []Effect {
 	var entries []Entry
 	for _, a := range actions() {
-		if a.do != nil && a.Where&(inList|inDetail|inCards) != 0 && !a.move {
+		if a.do != nil && a.Where&(inList|inDetail|inCards|inChat) != 0 && !a.move {
 			entries = append(entries, m.entry(&a))
 		}
 	}
@@ -298,7 +308,11 @@ func openHelp(m *Model) []Effect {
 
 // entry is an action as it stands for the selected item.
 func (m *Model) entry(a *Action) Entry {
-	e := Entry{Keys: strings.Join(a.Keys, " "), Title: a.Title, do: a.do}
+	shown := make([]string, 0, len(a.Keys))
+	for _, key := range a.Keys {
+		shown = append(shown, m.Opts.Keys.Shown(key))
+	}
+	e := Entry{Keys: strings.Join(shown, " "), Title: a.Title, do: a.do}
 	if a.CLI != nil {
 		e.CLI = a.CLI(m)
 	}
@@ -336,6 +350,9 @@ func (u *Menu) key(m *Model, k Key) []Effect {
 	return nil
 }
 
+// All are the entries before any was left out.
+func (u *Menu) All() []Entry { return u.all }
+
 func (u *Menu) narrow() {
 	words := strings.Fields(strings.ToLower(u.Query.Text()))
 	u.Entries, u.At = nil, 0
@@ -362,20 +379,4 @@ func (u *Menu) choose(m *Model) []Effect {
 	}
 	m.Focus = u.back
 	return e.do(m)
-}
-
-// ask puts a question that only y answers with yes.
-func (m *Model) ask(question string, yes func(*Model) []Effect) []Effect {
-	m.Ask = Question{Text: question, yes: yes, back: m.Focus}
-	m.Focus = OnConfirm
-	return nil
-}
-
-func (q *Question) key(m *Model, k Key) []Effect {
-	m.Focus = q.back
-	if k.Name != "y" {
-		m.tell(false, "nothing was done")
-		return nil
-	}
-	return q.yes(m)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"scv/internal/ui/tui/keys"
 	"scv/internal/wire"
 )
 
@@ -63,7 +64,7 @@ func TestE11_HelpListsEveryBoundKey(t *testing.T) {
 		}
 	}
 	// A key that the table does not have does nothing.
-	for _, r := range "bcfuvzBCEFHIJKLMOPQRSTUVWXYZ0789@#$%^&*()[]{}" {
+	for _, r := range "fuvzBCEFHIJKLMOPQSTUVWXYZ0789@#$%^&*()[]{}" {
 		d := newDesk(t, job(1, wire.StateWorking, "one"))
 		d.press(string(r))
 		if got := d.take(); len(got) != 0 || d.m.Focus != OnList || d.m.Notice.Text != "" {
@@ -140,6 +141,33 @@ func TestNewJobForm(t *testing.T) {
 	}
 }
 
+// TestFormOffersWhatAnAgentTakes: its models, and the efforts of the one that is chosen; nothing where it never said.
+func TestFormOffersWhatAnAgentTakes(t *testing.T) {
+	d := newDesk(t)
+	d.send(Found{Agents: []Agent{{Name: "codex", Path: "/bin/codex", Offers: wire.AgentOffer{Models: []wire.AgentChoice{
+		{ID: "deep", Efforts: []string{"low", "max"}}, {ID: "quick", Efforts: []string{"none"}},
+	}}}, {Name: "gemini", Path: "/bin/gemini"}}})
+	d.press("n")
+	f := &d.m.Form
+	f.At = FieldModel
+	for _, want := range []string{"deep", "quick", "", "deep"} {
+		if d.press("ctrl-n"); f.Model.Text() != want {
+			t.Fatalf("the model is %q, want %q", f.Model.Text(), want)
+		}
+	}
+	f.At = FieldEffort
+	if got := f.Offered(d.m, FieldEffort); !slices.Equal(got, []string{"low", "max"}) {
+		t.Errorf("of the model deep it offers %q", got)
+	}
+	if d.press("ctrl-p"); f.Effort.Text() != "max" {
+		t.Errorf("the effort is %q, want the last one", f.Effort.Text())
+	}
+	f.Agent = slices.Index(f.Agents, "gemini")
+	if d.press("ctrl-n"); f.Effort.Text() != "max" || !strings.Contains(d.m.Notice.Text, "type it") {
+		t.Errorf("of an agent that never said, the effort becomes %q, and the notice is %q", f.Effort.Text(), d.m.Notice.Text)
+	}
+}
+
 func TestFormKeepsThePromptThatIsRefused(t *testing.T) {
 	d := newDesk(t)
 	d.send(Found{Agents: []Agent{{Name: "demo", Path: "scv"}}})
@@ -180,5 +208,117 @@ func TestFormLearnsOfAgentsAndDaemonsWhileItIsOpen(t *testing.T) {
 	d.send(Found{Agents: []Agent{{Name: "demo", Path: "scv"}, {Name: "codex", Path: "/bin/codex"}, {Name: "demo-live", Path: "scv"}}})
 	if got := d.m.Form.AgentName(); got != chosen || chosen == "codex" {
 		t.Errorf("%q was chosen, and became %q", chosen, got)
+	}
+}
+
+// TestFormBeginsWithTheDemo where no agent is installed: SCV's own model is for who names it.
+func TestFormBeginsWithTheDemo(t *testing.T) {
+	d := newDesk(t)
+	d.send(Found{Agents: []Agent{{Name: "scv", Path: "scv"}, {Name: "claude"}, {Name: "demo-live", Path: "scv"}, {Name: "demo", Path: "scv"}}})
+	d.press("n")
+	if got := d.m.Form.AgentName(); got != "demo" {
+		t.Errorf("it begins with %q", got)
+	}
+}
+
+func TestTheFormAsksForAReview(t *testing.T) {
+	d := newDesk(t)
+	d.send(Found{Agents: []Agent{{Name: "codex", Path: "/bin/codex"}, {Name: "claude", Path: "/bin/claude"}}})
+	d.press("n")
+	if slices.Contains(d.m.Form.Fields, FieldReview) {
+		t.Error("a daemon without reviews is asked for one")
+	}
+	d.press("esc")
+	d.send(Connected{Features: []string{wire.FeatureReview}})
+	d.press("n", "type:do it", "shift-tab")
+	if d.m.Form.At != FieldReview {
+		t.Fatalf("the field is %d", d.m.Form.At)
+	}
+	start := func() *wire.ReviewRequest {
+		d.press("ctrl-s")
+		return d.commands()[0].(wire.WorkbenchStart).Review
+	}
+	if r := start(); r != nil {
+		t.Errorf("unasked: %+v", r)
+	}
+	d.press("right")
+	if r := start(); r == nil || len(r.Reviewers) != 0 {
+		t.Errorf("whoever is there: %+v", r)
+	}
+	d.press("right", "right")
+	if r := start(); r == nil || len(r.Reviewers) != 1 || r.Reviewers[0].Agent != "claude" {
+		t.Errorf("claude: %+v", r)
+	}
+}
+
+func TestPromptsAreKeptAndTakenAgain(t *testing.T) {
+	d := newDesk(t)
+	d.press("n", "type:Fix the flaky test in net/http", "ctrl-t")
+	for _, e := range d.take() {
+		if p, ok := e.(Prompts); ok {
+			d.send(Kept{Then: p.Then, Prompts: []Prompt{{Name: "tidy", Text: "Tidy up\nand test"}}})
+		}
+	}
+	d.press("type:keep", "enter")
+	for _, e := range d.take() {
+		if k, ok := e.(KeepPrompt); ok {
+			if k.Prompt != (Prompt{Name: "fix-the-flaky-test-in", Text: "Fix the flaky test in net/http"}) {
+				t.Errorf("keeps %+v", k.Prompt)
+			}
+			d.send(Kept{Then: k.Then, Prompts: []Prompt{k.Prompt}})
+		}
+	}
+	if d.m.Focus != OnForm || !strings.Contains(d.m.Notice.Text, "prompts/fix-the-flaky-test-in.md") {
+		t.Errorf("told %q", d.m.Notice.Text)
+	}
+	d.press("ctrl-t")
+	for _, e := range d.take() {
+		if p, ok := e.(Prompts); ok {
+			d.send(Kept{Then: p.Then, Prompts: []Prompt{{Name: "tidy", Text: "Tidy up\nand test"}}})
+		}
+	}
+	d.press("type:tidy", "enter")
+	if d.m.Form.Prompt.Text() != "Tidy up\nand test" {
+		t.Errorf("took %q", d.m.Form.Prompt.Text())
+	}
+}
+
+func TestTheDashboardOpensWhereItWasLeft(t *testing.T) {
+	d := newDesk(t, job(1, wire.StateWorking, "one"), job(2, wire.StateWorking, "two"))
+	d.press("2", "j", "/", "type:agent:codex", "enter")
+	place := d.m.List.Place()
+	m := New(Options{Place: place})
+	m.Update(Resized{80, 24}, d.now)
+	m.Update(Listed{View: &wire.Snapshot{Jobs: []wire.Job{job(1, wire.StateWorking, "one"), job(2, wire.StateWorking, "two"), job(3, wire.StateWorking, "new")}}}, d.now)
+	if it := m.List.Selected(); m.List.View != ViewJobs || m.List.Filter != "agent:codex" || it == nil || it.Job.Job != "job-1" {
+		t.Errorf("opens at %+v on %+v", m.List.Place(), it)
+	}
+	if m := New(Options{Place: Place{View: 200, Chosen: make([]string, 99)}}); m.List.View >= Views {
+		t.Error("a place that does not exist was opened")
+	}
+}
+
+func TestKeysOfTheOwner(t *testing.T) {
+	d := newDesk(t, job(1, wire.StateWorking, "one"))
+	r, err := keys.NewRemap(map[string]string{"x": "f8", "t": "ctrl-g"}, Keys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.m.Opts.Keys = r
+	d.press("x")
+	if d.m.Focus != OnList {
+		t.Error("a key that was given away still stops")
+	}
+	d.press("f8")
+	if d.m.Focus != OnConfirm {
+		t.Error("the new key does not stop")
+	}
+	d.press("n", "?", "type:stop")
+	if e := d.m.Menu.Entries; len(e) == 0 || e[0].Keys != "f8" || d.m.Menu.Query.Text() != "stop" {
+		t.Errorf("the help shows %+v", e)
+	}
+	d.press("esc", "n", "type:exit")
+	if got := d.m.Form.Prompt.Text(); got != "exit" {
+		t.Errorf("typed %q", got)
 	}
 }

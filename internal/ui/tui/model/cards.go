@@ -3,11 +3,10 @@ package model
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"scv/internal/safe/plain"
 	"scv/internal/ui/tui/canvas"
+	"scv/internal/ui/tui/sheet"
 	"scv/internal/ui/tui/widget"
 	"scv/internal/wire"
 )
@@ -39,9 +38,9 @@ type shownCard struct {
 // settle compares the cards with those before. The named card may be gone: then the next one is named, which no key can
 // answer before it has stood for a while.
 func (c *Cards) settle(m *Model) {
-	now := make([]shownCard, 0, len(m.Data.Approvals))
-	for i := range m.Data.Approvals {
-		a := &m.Data.Approvals[i]
+	now := make([]shownCard, 0, len(m.Requests))
+	for i := range m.Requests {
+		a := &m.Requests[i]
 		now = append(now, shownCard{a.ID, text(a.Digest)})
 	}
 	if !slices.Equal(now, c.order) {
@@ -65,7 +64,7 @@ func (c *Cards) settle(m *Model) {
 		if c.whole != nil && c.whole.ID == a.ID && text(c.whole.Digest) == text(a.Digest) {
 			a = c.whole
 		}
-		c.body = cardLines(m, a)
+		c.body = sheet.Card(a, c.same(m, a), m.Opts.Zone)
 	}
 }
 
@@ -86,9 +85,9 @@ func (c *Cards) fetch(m *Model) []Effect {
 
 // Selected is the approval that A named, nil when there is none.
 func (c *Cards) Selected(m *Model) *wire.Approval {
-	for i := range m.Data.Approvals {
-		if m.Data.Approvals[i].ID == c.id {
-			return &m.Data.Approvals[i]
+	for i := range m.Requests {
+		if m.Requests[i].ID == c.id {
+			return &m.Requests[i]
 		}
 	}
 	return nil
@@ -96,7 +95,7 @@ func (c *Cards) Selected(m *Model) *wire.Approval {
 
 // At is the position of the named approval, from 0.
 func (c *Cards) At(m *Model) int {
-	return max(slices.IndexFunc(m.Data.Approvals, func(a wire.Approval) bool { return a.ID == c.id }), 0)
+	return max(slices.IndexFunc(m.Requests, func(a wire.Approval) bool { return a.ID == c.id }), 0)
 }
 
 // Sent reports whether this dashboard has answered it already.
@@ -111,15 +110,6 @@ func (c *Cards) Body(cells int) []canvas.Row {
 	return rows
 }
 
-// Request is what an approval asks for, in one text: the literal command where there is one, since a summary is never the
-// thing that is approved.
-func Request(a *wire.Approval) string {
-	if a.Command != "" {
-		return a.Command
-	}
-	return a.Summary
-}
-
 // Asker is who asks: a job, or for a question that no job asked whoever put it.
 func Asker(a *wire.Approval) string {
 	if a.Job == "" {
@@ -128,62 +118,26 @@ func Asker(a *wire.Approval) string {
 	return string(a.Job)
 }
 
-// cardLines is a request as it is put to a person: what, where, how risky, what to look at twice, until when.
-func cardLines(m *Model, a *wire.Approval) []widget.Line {
-	var lines []widget.Line
-	put := func(name string, role canvas.Role, text string) {
-		for i, part := range strings.Split(plain.Block(text), "\n") {
-			head := canvas.Row{canvas.Blank(9)}
-			if i == 0 {
-				head = canvas.Row{canvas.Cell(canvas.Faint, "  "+name, 9)}
-			}
-			lines = append(lines, widget.Line{Head: head, Role: role, Text: part})
-		}
-	}
-	for part := range strings.SplitSeq(plain.Block(Request(a)), "\n") {
-		lines = append(lines, widget.Line{Head: canvas.Row{canvas.Blank(2)}, Role: canvas.Strong, Text: part})
-	}
-	for _, w := range a.Warnings {
-		put("look!", canvas.Wait, w)
-	}
-	if a.Command != "" && a.Summary != "" && a.Summary != a.Command {
-		put("says", canvas.Body, a.Summary)
-	}
-	put("tool", canvas.Body, strings.TrimPrefix(a.Agent+" ", " ")+orElse(a.Tool, a.Name)+", risk "+a.Risk)
-	put("in", canvas.Body, a.Cwd)
-	for _, path := range a.Paths {
-		put("file", canvas.Body, path)
-	}
-	if a.ExpiresUnixSeconds < wire.NoDeadline {
-		put("until", canvas.Body, m.stamp(a.ExpiresUnixSeconds)+"; then it counts as denied")
-	}
-	if a.Left > 0 {
-		put("cut", canvas.Wait, fmt.Sprintf("%d bytes are left out here; whole: scv approvals show %s", a.Left, a.ID))
-	}
-	if a.Diff != "" {
-		put("diff", canvas.Body, a.Diff)
-	}
-	return lines
-}
-
 // focus names a card. It is what A does, and nothing else does it.
 func (c *Cards) focus(m *Model) []Effect {
-	if len(m.Data.Approvals) == 0 {
+	if len(m.Requests) == 0 {
 		m.tell(false, "nothing waits for your approval")
 		return nil
 	}
 	if m.Focus != OnCards {
 		c.back = m.Focus
 		c.id = ""
-		if it := m.List.Selected(); it != nil && it.Job != nil { // the selected job's own request first
-			for i := range m.Data.Approvals {
-				if a := &m.Data.Approvals[i]; a.Job == it.Job.Job && a.Session == it.Job.Session && c.id == "" {
+		if asks := m.Chat.Talk.Asks; len(asks) > 0 { // the open session's own first
+			c.id = asks[0].ID
+		} else if it := m.List.Selected(); it != nil && it.Job != nil { // the selected job's own request first
+			for i := range m.Requests {
+				if a := &m.Requests[i]; a.Job == it.Job.Job && a.Session == it.Job.Session && c.id == "" {
 					c.id = a.ID
 				}
 			}
 		}
 		if c.Selected(m) == nil {
-			c.id = m.Data.Approvals[0].ID
+			c.id = m.Requests[0].ID
 		}
 	}
 	m.Focus, c.focused = OnCards, m.at
@@ -192,8 +146,8 @@ func (c *Cards) focus(m *Model) []Effect {
 
 // step names another card.
 func (c *Cards) step(m *Model, by int) []Effect {
-	n := len(m.Data.Approvals)
-	c.id = m.Data.Approvals[(c.At(m)+by+n)%n].ID
+	n := len(m.Requests)
+	c.id = m.Requests[(c.At(m)+by+n)%n].ID
 	c.focused = m.at
 	return c.fetch(m)
 }
@@ -202,14 +156,18 @@ func (c *Cards) step(m *Model, by int) []Effect {
 func (c *Cards) key(m *Model, k Key) []Effect {
 	switch k.Name {
 	case "y", "n":
-		return c.answer(m, k.Name == "y")
+		return c.answer(m, saying{yes: k.Name == "y"})
+	case "N":
+		return openDeny(m)
+	case "m":
+		return c.more(m)
 	case "j", "down", "tab", "A":
 		return c.step(m, 1)
 	case "k", "up", "shift-tab":
 		return c.step(m, -1)
 	case "o":
 		c.leave(m)
-		c.open(m)
+		return c.open(m)
 	case "e":
 		return c.explain(m)
 	case "enter", "space":
@@ -222,8 +180,16 @@ func (c *Cards) key(m *Model, k Key) []Effect {
 
 func (c *Cards) leave(m *Model) { m.Focus = c.back }
 
+// A saying is an answer.
+type saying struct {
+	yes      bool
+	reason   string // for the agent
+	equal    bool   // all that ask the very same
+	remember *wire.Remember
+}
+
 // answer answers the named card, unless a card appeared, changed or moved a moment ago.
-func (c *Cards) answer(m *Model, yes bool) []Effect {
+func (c *Cards) answer(m *Model, say saying) []Effect {
 	a := c.Selected(m)
 	switch {
 	case a == nil:
@@ -240,11 +206,16 @@ func (c *Cards) answer(m *Model, yes bool) []Effect {
 	}
 	c.sent[a.ID] = true
 	id, word := a.ID, "denied"
-	if yes {
+	if say.yes {
 		word = "approved"
 	}
+	if m.Chat.Asks(id) {
+		return m.Chat.answer(m, id, say.yes)
+	}
 	done := word + " for " + Asker(a)
-	cmd := wire.WorkbenchApprove{ID: id, Approved: yes, Digest: a.Digest, Key: m.Opts.NewKey()}
+	cmd := wire.WorkbenchApprove{
+		ID: id, Approved: say.yes, Digest: a.Digest, Reason: say.reason, Equal: say.equal, Remember: say.remember, Key: m.Opts.NewKey(),
+	}
 	return []Effect{Call{Cmd: cmd, Then: func(m *Model, st *wire.DaemonStatus, err error) []Effect {
 		if err != nil {
 			delete(m.Cards.sent, id)
@@ -256,11 +227,88 @@ func (c *Cards) answer(m *Model, yes bool) []Effect {
 	}}}
 }
 
+// same is how many others that wait ask the very same.
+func (c *Cards) same(m *Model, a *wire.Approval) int {
+	n := 0
+	for i := range m.Requests {
+		if o := &m.Requests[i]; o.ID != a.ID && a.Digest != nil && text(o.Digest) == text(a.Digest) {
+			n++
+		}
+	}
+	return n
+}
+
+// more lists the other answers: to all that ask the very same, and those that become a rule. What it lists is asked again
+// before it is given, since one key chooses it and Enter must approve nothing.
+func (c *Cards) more(m *Model) []Effect {
+	a := c.Selected(m)
+	if a == nil {
+		return nil
+	}
+	if why := onlyYesOrNo(m, a); why != "" {
+		m.tell(true, "%s: y, n", why)
+		return nil
+	}
+	var entries []Entry
+	put := func(title, flags string, say saying) {
+		verb := "deny"
+		if say.yes {
+			verb = "approve"
+		}
+		id, digest := a.ID, text(a.Digest)
+		entries = append(entries, Entry{Title: title, CLI: "scv approvals " + verb + " " + string(id) + flags, do: func(m *Model) []Effect {
+			return m.ask(fmt.Sprintf("%s: %s  (%s)?", title, sheet.Request(a), Asker(a)), func(m *Model) []Effect {
+				if now := m.Cards.Selected(m); now == nil || now.ID != id || text(now.Digest) != digest {
+					m.tell(true, "that request changed meanwhile; nothing was answered")
+					return nil
+				}
+				return m.Cards.answer(m, say)
+			})
+		}})
+	}
+	if n := c.same(m, a); n > 0 {
+		put(fmt.Sprintf("Approve all %d that ask the very same", n+1), " --equal", saying{yes: true, equal: true})
+		put(fmt.Sprintf("Deny all %d that ask the very same", n+1), " --equal", saying{equal: true})
+	}
+	for _, yes := range []bool{true, false} {
+		for _, scope := range scopes(a) {
+			word := map[bool]string{true: "Approve; later too, by", false: "Deny; later too, by"}[yes]
+			put(fmt.Sprintf("%s %s, in this workspace", word, scope), " --remember "+string(scope)+" --repo", saying{yes: yes, remember: &wire.Remember{Scope: scope, Repo: true}})
+			put(fmt.Sprintf("%s %s, everywhere", word, scope), " --remember "+string(scope), saying{yes: yes, remember: &wire.Remember{Scope: scope}})
+		}
+	}
+	entries = append(entries, Entry{Title: "Deny, and tell the agent why", CLI: "scv approvals deny " + string(a.ID) + " --reason WHY", do: openDeny})
+	return m.openMenu("Answers of another kind: enter chooses one, then y gives it", entries)
+}
+
+// onlyYesOrNo says why a request takes no other answer; empty when it does.
+func onlyYesOrNo(m *Model, a *wire.Approval) string {
+	switch {
+	case m.Chat.Asks(a.ID):
+		return "a session's question only takes yes and no"
+	case !m.Has(wire.FeatureApprovals):
+		return "this daemon only takes yes and no"
+	}
+	return ""
+}
+
+// scopes are what a rule made of an answer can look at.
+func scopes(a *wire.Approval) []wire.RuleScope {
+	var out []wire.RuleScope
+	if a.Command != "" {
+		out = append(out, wire.RuleCommand)
+	}
+	if len(a.Paths) > 0 {
+		out = append(out, wire.RulePath)
+	}
+	return append(out, wire.RuleTool)
+}
+
 // open goes to the job that asks.
-func (c *Cards) open(m *Model) {
+func (c *Cards) open(m *Model) []Effect {
 	a := c.Selected(m)
 	if a == nil || a.Job == "" {
-		return
+		return nil
 	}
 	m.List.View, m.List.Filter, m.List.Mine = ViewAll, "", false
 	m.build()
@@ -268,13 +316,15 @@ func (c *Cards) open(m *Model) {
 	if i := slices.IndexFunc(m.List.Items, func(it Item) bool { return it.Key == key }); i >= 0 {
 		m.List.choose(i)
 	}
-	m.Focus, m.Detail.Open, m.Detail.Pane = OnDetail, true, PaneLog
+	return show(PaneLog)(m)
 }
 
 // explain shows what the state of the asking job rests on.
 func (c *Cards) explain(m *Model) []Effect {
 	c.leave(m)
-	c.open(m)
-	m.Detail.Pane = PaneWhy
-	return nil
+	out := c.open(m)
+	if a := c.Selected(m); a != nil && a.Job != "" {
+		m.Detail.Pane = PaneWhy
+	}
+	return out
 }

@@ -30,7 +30,11 @@ func newDesk(t *testing.T, jobs ...wire.Job) *desk {
 	return d
 }
 
-func (d *desk) send(msg Msg) { d.done = append(d.done, d.m.Update(msg, d.now)...) }
+func (d *desk) send(msgs ...Msg) {
+	for _, msg := range msgs {
+		d.done = append(d.done, d.m.Update(msg, d.now)...)
+	}
+}
 
 func (d *desk) list(view *wire.Snapshot) { d.send(Listed{View: view}) }
 

@@ -2,9 +2,13 @@ package model
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"scv/internal/safe/plain"
 	"scv/internal/ui/tui/canvas"
+	"scv/internal/ui/tui/sheet"
 	"scv/internal/ui/tui/widget"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
@@ -13,25 +17,29 @@ import (
 // A Pane is what the detail shows of the selected item.
 type Pane uint8
 
-// The panes of a job, in the order of tab. Other items have Info, and runs Log and Info.
+// The panes of a job, in the order of tab. Other items have Info, runs Log too, and worktrees Forecast.
 const (
 	PaneLog Pane = iota
+	PaneDiff
 	PaneResult
 	PaneInfo
 	PaneWhy
 	PaneUsage
+	PaneForecast
 	Panes
 )
 
 // String is the pane's name on its title.
-func (p Pane) String() string { return [...]string{"Log", "Result", "Info", "Why", "Usage", ""}[p] }
+func (p Pane) String() string {
+	return [...]string{"Log", "Diff", "Result", "Info", "Why", "Usage", "Forecast", ""}[p]
+}
 
 // A Detail is what is shown of the selected item. What is loaded has a number; what comes for an older one is dropped.
 type Detail struct {
 	Pane   Pane
-	Open   bool // in place of the list, where both do not fit
-	Body   widget.Scroll
-	Note   string // why the body is empty or incomplete
+	Open   bool           // in place of the list, where both do not fit
+	Body   *widget.Scroll // never nil; of an open session its own
+	Note   string         // why the body is empty or incomplete
 	Search string
 	key    string  // what Body shows
 	source uint64  // number of the load that may still add to it
@@ -42,22 +50,33 @@ type Detail struct {
 	height int
 }
 
-// PanesOf are the panes that an item has.
-func PanesOf(it *Item) []Pane {
+// PanesOf are the panes that an item has, of those that this daemon can fill.
+func (m *Model) PanesOf(it *Item) []Pane {
+	var panes []Pane
 	switch {
 	case it == nil:
 		return nil
 	case it.Job != nil:
-		return []Pane{PaneLog, PaneResult, PaneInfo, PaneWhy, PaneUsage}
+		panes = []Pane{PaneLog, PaneDiff, PaneResult, PaneInfo, PaneWhy, PaneUsage}
+		if it.Job.Worktree != nil {
+			panes = append(panes, PaneForecast)
+		}
 	case it.Run != nil:
-		return []Pane{PaneLog, PaneInfo}
+		panes = []Pane{PaneLog, PaneInfo}
+	case it.Tree != nil:
+		panes = []Pane{PaneInfo, PaneForecast}
+	default:
+		panes = []Pane{PaneInfo}
 	}
-	return []Pane{PaneInfo}
+	return slices.DeleteFunc(panes, func(p Pane) bool {
+		return p == PaneDiff && !m.Has(wire.FeatureDiff) || p == PaneForecast && !m.Has(wire.FeatureForecast)
+	})
 }
 
 // Shown is the pane that is shown of an item: the chosen one if it has it.
-func (d *Detail) Shown(it *Item) Pane {
-	for _, p := range PanesOf(it) {
+func (m *Model) Shown(it *Item) Pane {
+	d := &m.Detail
+	for _, p := range m.PanesOf(it) {
 		if p == d.Pane {
 			return p
 		}
@@ -69,35 +88,29 @@ func (d *Detail) Shown(it *Item) Pane {
 func (d *Detail) settle(m *Model, l Layout) []Effect {
 	d.height = max(l.Detail.Rows-1, 1)
 	d.Body.SetWidth(max(l.Detail.Cols, MinCols-1))
+	if m.Chat.Open() && !l.Small {
+		return m.Chat.settle(m, l)
+	}
 	it := m.List.Selected()
 	if it == nil || l.Small {
 		return d.unfollow("")
 	}
-	pane := d.Shown(it)
+	pane := m.Shown(it)
+	var lines []widget.Line
 	switch pane {
 	case PaneLog:
 		return d.settleLog(m, it)
-	case PaneResult, PaneWhy:
-		// The state stands in the key: a job that ends is asked again.
-		key := fmt.Sprintf("%d %s %s %d %t", pane, it.Key, it.Job.State, it.Job.UpdatedUnixSeconds, m.Link.Up)
-		out := d.unfollow("")
-		if d.key == key {
-			return out
-		}
-		same := len(d.key) > 0 && d.key[:2+len(it.Key)] == key[:2+len(it.Key)]
-		d.load(m, pane, key, same)
-		if pane == PaneWhy {
-			return append(out, d.askWhy(it.Job))
-		}
-		return append(out, d.askResult(it.Job, 0))
+	case PaneResult, PaneWhy, PaneDiff:
+		return d.settleAsked(m, it, pane)
+	case PaneUsage:
+		lines = sheet.Usage(m.Data, it.Job, m.Opts.Zone)
+	case PaneForecast:
+		lines = sheet.Forecast(m.Data.Forecast, jobOf(it), m.Opts.Zone)
 	default:
+		lines = infoLines(m, it)
 	}
 	out := d.unfollow("")
 	key := fmt.Sprintf("%d %s", pane, it.Key)
-	lines := infoLines(m, it)
-	if pane == PaneUsage {
-		lines = usageLines(m, it.Job)
-	}
 	if d.key != key {
 		d.load(m, pane, key, false)
 	}
@@ -106,13 +119,42 @@ func (d *Detail) settle(m *Model, l Layout) []Effect {
 	return out
 }
 
+// settleAsked asks the daemon for what the pane shows. The state stands in the key: a job that ends is asked again.
+func (d *Detail) settleAsked(m *Model, it *Item, pane Pane) []Effect {
+	key := fmt.Sprintf("%d %s %s %d %t", pane, it.Key, it.Job.State, it.Job.UpdatedUnixSeconds, m.Link.Up)
+	out := d.unfollow("")
+	if d.key == key {
+		return out
+	}
+	d.load(m, pane, key, strings.HasPrefix(d.key, fmt.Sprintf("%d %s ", pane, it.Key)))
+	switch pane {
+	case PaneWhy:
+		return append(out, d.askWhy(it.Job))
+	case PaneDiff:
+		return append(out, d.askDiff(it.Job))
+	default:
+	}
+	return append(out, d.askResult(it.Job, 0))
+}
+
+// jobOf is the job that an item is about, empty when it is about none or several.
+func jobOf(it *Item) wire.JobRef {
+	switch {
+	case it.Job != nil:
+		return it.Job.Ref()
+	case it.Tree != nil && len(it.Tree.Jobs) == 1:
+		return it.Tree.Jobs[0]
+	}
+	return ""
+}
+
 // load begins something else. Of the same thing at another time, the place is kept.
 func (d *Detail) load(m *Model, pane Pane, key string, same bool) {
 	m.sources++
 	d.source, d.key, d.more = m.sources, key, nil
 	d.Note = "loading"
 	if !same {
-		d.Body = widget.NewScroll(d.Body.Width(), pane == PaneLog)
+		d.Body = new(widget.NewScroll(d.Body.Width(), pane == PaneLog))
 	}
 }
 
@@ -215,11 +257,143 @@ func (d *Detail) Height() int { return d.height }
 // move turns the pane, and asks for the rest of a reply when its end comes near.
 func (d *Detail) move(m *Model, by int) []Effect {
 	it := m.List.Selected()
-	d.Body.Move(by, d.height, it != nil && d.Shown(it) == PaneLog)
+	d.Body.Move(by, d.height, m.Chat.Open() || it != nil && m.Shown(it) == PaneLog)
 	if by > 0 && d.more != nil && d.Body.Below(d.height) < d.height && it != nil && it.Job != nil {
 		after := *d.more
 		d.more = nil
 		return []Effect{d.askResult(it.Job, after)}
 	}
 	return nil
+}
+
+// askWhy asks what the state of a job rests on.
+func (d *Detail) askWhy(job *wire.Job) Effect {
+	source := d.source
+	return Call{Cmd: wire.Why{Session: job.Session, Job: job.Job}, Then: func(m *Model, st *wire.DaemonStatus, err error) []Effect {
+		d := &m.Detail
+		if d.source != source {
+			return nil
+		}
+		if err != nil || st.Why == nil {
+			d.Note = sentence(err)
+			return nil
+		}
+		d.Note = ""
+		lines := []widget.Line{{Role: canvas.Strong, Text: fmt.Sprintf("%s is %s since %s. It rests on:", st.Why.Job, st.Why.State, m.stamp(st.Why.SinceUnixSeconds))}}
+		for _, e := range st.Why.Evidence {
+			clock := time.UnixMilli(int64(e.AtMs)).In(m.Opts.Zone).Format("15:04:05")
+			lines = append(lines, widget.Line{Head: canvas.Row{canvas.As(canvas.Faint, clock+" "), canvas.Cell(canvas.Work, e.Source, 8), canvas.Text(" ")}, Text: e.Fact})
+		}
+		d.Body.Set(lines)
+		return nil
+	}}
+}
+
+// askDiff asks what a job has changed: how much of each file, then each line.
+func (d *Detail) askDiff(job *wire.Job) Effect {
+	source, id := d.source, job.Job
+	return Compare{Session: job.Session, Job: id, Then: func(m *Model, diff *Difference, err error) []Effect {
+		d := &m.Detail
+		if d.source != source {
+			return nil
+		}
+		if err != nil {
+			d.Note = sentence(err)
+			return nil
+		}
+		if d.Note = ""; diff.Patch == "" {
+			d.Body.Set(nil)
+			d.Note = fmt.Sprintf("%s has changed nothing since %.12s", id, diff.Base)
+			return nil
+		}
+		lines := append(sheet.Diff(diff.Stat, true), widget.Line{})
+		lines = append(lines, sheet.Diff(diff.Patch, false)...)
+		if diff.Left > 0 {
+			lines = append(lines, widget.Line{}, widget.Line{Role: canvas.Wait, Text: fmt.Sprintf("%s more; whole: scv jobs diff %s", plain.Size(diff.Left), id)})
+		}
+		d.Body.Set(lines)
+		return nil
+	}}
+}
+
+// askResult asks for a part of what a job said; a part comes after the one before.
+func (d *Detail) askResult(job *wire.Job, after uint64) Effect {
+	source := d.source
+	return Call{Cmd: wire.JobResultCommand{Session: job.Session, Job: job.Job, After: after}, Then: func(m *Model, st *wire.DaemonStatus, err error) []Effect {
+		d := &m.Detail
+		if d.source != source {
+			return nil
+		}
+		if err != nil || st.JobResult == nil {
+			d.Note = sentence(err)
+			return nil
+		}
+		d.took(st.JobResult, after)
+		if d.more != nil && d.Body.Len() < 3*d.height { // a page that is too short to scroll
+			next := *d.more
+			d.more = nil
+			return []Effect{d.askResult(job, next)}
+		}
+		return nil
+	}}
+}
+
+// took puts a part of a reply below what was there.
+func (d *Detail) took(r *wire.JobResult, after uint64) {
+	d.Note, d.more = "", r.Next
+	if after == 0 {
+		d.Body.Set(nil)
+		switch {
+		case r.Reply == nil && !r.State.Final():
+			d.Note = "no reply yet: the job is " + r.State.String()
+		case r.Reply == nil:
+			d.Note = "it ended without a reply"
+		}
+		if r.Detail != nil && *r.Detail != "" {
+			d.Body.Add(widget.Line{Role: canvas.Faint, Text: *r.Detail})
+		}
+		if r.Error != nil {
+			d.Body.AddText(canvas.Fail, *r.Error, false)
+		}
+	}
+	d.Body.AddText(canvas.Body, text(r.Reply), after > 0)
+	if r.Truncated && r.Next == nil {
+		d.Note = "the daemon keeps no more of it"
+	}
+}
+
+// stamp is a moment in words that stay true.
+func (m *Model) stamp(unix uint64) string { return sheet.Stamp(m.Opts.Zone, unix) }
+
+// infoLines is everything known about an item, a fact a line.
+func infoLines(m *Model, it *Item) []widget.Line {
+	f := sheet.Facts{Zone: m.Opts.Zone}
+	switch {
+	case it.Job != nil:
+		f.Job(m.Data, it.Job)
+	case it.Run != nil:
+		f.Run(it.Run)
+	case it.Session != nil:
+		f.Session(it.Session)
+	case it.Waiting != nil:
+		f.Waiting(it.Waiting)
+	case it.Tree != nil:
+		f.Tree(it.Tree)
+	case it.Agent != nil:
+		agentInfo(it.Agent, f.Put)
+	}
+	return f.Lines
+}
+
+func agentInfo(a *Agent, put func(name, value string)) {
+	put("agent", a.Name)
+	put("found", orElse(a.Path, "no"))
+	put("mode", a.Mode)
+	put("model", a.Model)
+	if a.Path == "" {
+		put("install", a.Install)
+	}
+	put("sign in", a.SignIn)
+	put("problem", a.Problem)
+	put("check", "scv agents check "+a.Name)
 }

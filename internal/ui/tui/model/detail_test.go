@@ -225,7 +225,7 @@ func TestUsageTellsOnlyWhatIsKnown(t *testing.T) {
 	d := newDesk(t, a, b, c)
 	d.press("tab", "tab", "tab", "tab")
 	got := d.m.Detail.Body.Text()
-	for _, want := range []string{"job-3: usage not known", "claude        1 jobs, usage not known", "codex         2 jobs, 1500 tokens in, 7 out, 0.2500 USD"} {
+	for _, want := range []string{"job-3: usage not known", "claude        1 job, usage not known", "codex         2 jobs, 1500 tokens in, 7 out, $0.2500"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -2,6 +2,8 @@ package model
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"scv/internal/ui/tui/widget"
 	"scv/internal/ui/wording"
@@ -19,6 +21,7 @@ const (
 	FieldPermission
 	FieldCwd
 	FieldWorktree
+	FieldReview
 	FieldPrompt
 )
 
@@ -32,6 +35,7 @@ type Form struct {
 	Agent    int
 	Mode     int // 0: as configured, else wording.Modes()[Mode-1]
 	Worktree bool
+	Review   int // 0: nobody, 1: whoever is there, else Agents[Review-2]
 	Model    widget.Editor
 	Effort   widget.Editor
 	Cwd      widget.Editor
@@ -53,10 +57,7 @@ func openForm(m *Model) []Effect {
 		f.back = m.Focus
 	}
 	f.At, m.Focus = FieldPrompt, OnForm
-	if !m.Looked {
-		return []Effect{FindAgents}
-	}
-	return nil
+	return []Effect{FindAgents} // what they offer may be news
 }
 
 // offer lists the agents to choose from and the fields that this daemon understands.
@@ -88,6 +89,12 @@ func (f *Form) offer(m *Model) {
 	if m.Has(featureWorktree) {
 		f.Fields = append(f.Fields, FieldWorktree)
 	}
+	if m.Has(wire.FeatureReview) {
+		f.Fields = append(f.Fields, FieldReview)
+	} else {
+		f.Review = 0
+	}
+	f.Review = min(f.Review, len(f.Agents)+1)
 	f.Fields = append(f.Fields, FieldPrompt)
 }
 
@@ -99,12 +106,52 @@ func (f *Form) AgentName() string {
 	return f.Agents[f.Agent]
 }
 
+// Offered lists what the chosen agent said that it takes in a field: its models, or the efforts of the typed one.
+func (f *Form) Offered(m *Model, field FormField) []string {
+	i := slices.IndexFunc(m.Agents, func(a Agent) bool { return a.Name == f.AgentName() })
+	switch {
+	case i < 0:
+	case field == FieldModel:
+		return wire.ChoiceIDs(m.Agents[i].Offers.Models)
+	case field == FieldEffort:
+		return m.Agents[i].Offers.EffortsOf(f.Model.Text())
+	}
+	return nil
+}
+
+// choose puts the next of what is offered into a field that is typed, or the one before.
+func (f *Form) choose(m *Model, by int) {
+	list := f.Offered(m, f.At)
+	if len(list) == 0 {
+		m.tell(false, "the agent has not said yet what it takes here; type it")
+		return
+	}
+	list = append(list, "") // as configured
+	at := slices.Index(list, f.Text(f.At).Text())
+	if at < 0 {
+		at = len(list) - 1
+	}
+	*f.Text(f.At) = widget.NewEditor(list[(at+by+len(list))%len(list)], true)
+}
+
 // ModeName is the chosen permission mode, empty for the configured one.
 func (f *Form) ModeName() string {
 	if f.Mode == 0 {
 		return ""
 	}
 	return wording.Modes()[f.Mode-1]
+}
+
+// Reviewer is who reviews the work, in words and as it is asked for; nil for nobody.
+func (f *Form) Reviewer() (string, *wire.ReviewRequest) {
+	switch {
+	case f.Review == 0:
+		return "nobody", nil
+	case f.Review == 1:
+		return "an agent that is there", &wire.ReviewRequest{}
+	}
+	name := f.Agents[f.Review-2]
+	return name, &wire.ReviewRequest{Reviewers: []wire.ReviewSeat{{Agent: name}}}
 }
 
 // Text is the editor of a field that is typed, nil for one that is chosen.
@@ -140,6 +187,8 @@ func (f *Form) key(m *Model, k Key) []Effect {
 		return nil
 	case "ctrl-o":
 		return []Effect{Edit{Text: f.Prompt.Text(), Then: edited}}
+	case "ctrl-t":
+		return []Effect{Prompts{Then: openPrompts}}
 	case "ctrl-s":
 		return f.start(m)
 	case "enter":
@@ -150,6 +199,10 @@ func (f *Form) key(m *Model, k Key) []Effect {
 		return nil
 	case "ctrl-j", "alt-enter":
 		k = Key{Text: "\n"}
+	}
+	if by := map[string]int{"ctrl-n": 1, "ctrl-p": -1}[k.Name]; by != 0 && (f.At == FieldModel || f.At == FieldEffort) {
+		f.choose(m, by)
+		return nil
 	}
 	if e := f.Text(f.At); e != nil {
 		if !e.Press(k.Name, k.Text) {
@@ -177,6 +230,8 @@ func (f *Form) turn(k Key) {
 		f.Mode = around(f.Mode, len(wording.Modes())+1)
 	case FieldWorktree:
 		f.Worktree = f.Worktree != (by != 0)
+	case FieldReview:
+		f.Review = around(f.Review, len(f.Agents)+2)
 	default:
 	}
 }
@@ -194,6 +249,7 @@ func (f *Form) start(m *Model) []Effect {
 	}
 	cwd := f.Cwd.Text()
 	cmd := wire.WorkbenchStart{Agent: f.AgentName(), Prompt: f.Prompt.Text(), Cwd: &cwd, Worktree: f.Worktree, Key: m.Opts.NewKey()}
+	_, cmd.Review = f.Reviewer()
 	if s := f.Model.Text(); s != "" {
 		cmd.Model = &s
 	}
@@ -235,4 +291,48 @@ func edited(m *Model, text string, err error) []Effect {
 	}
 	m.Form.Prompt, m.Form.At = e, FieldPrompt
 	return nil
+}
+
+// openPrompts lists the prompts that the owner keeps, and offers to keep the one that is typed.
+func openPrompts(m *Model, all []Prompt, err error) []Effect {
+	if m.Focus != OnForm {
+		return nil
+	}
+	if err != nil {
+		m.tell(true, "the kept prompts: %v", err)
+	}
+	var entries []Entry
+	for _, p := range all {
+		entries = append(entries, Entry{Keys: p.Name, Title: firstOf(p.Text), do: func(m *Model) []Effect { return edited(m, p.Text, nil) }})
+	}
+	text := m.Form.Prompt.Text()
+	keep := Entry{Title: "keep what is typed as " + promptName(text), do: func(*Model) []Effect {
+		return []Effect{KeepPrompt{Prompt: Prompt{Name: promptName(text), Text: text}, Then: keptPrompt}}
+	}}
+	if blank(text) {
+		keep.Title, keep.Off = "keep what is typed", "nothing is typed"
+	}
+	return m.openMenu("Kept prompts: type to narrow, enter takes one to be changed and started", append(entries, keep))
+}
+
+func keptPrompt(m *Model, all []Prompt, err error) []Effect {
+	if err != nil {
+		m.tell(true, "the prompt was not kept: %v", err)
+		return nil
+	}
+	m.tell(false, "kept as %s; ctrl-t lists it, and its file is prompts/%s.md in the home", all[0].Name, all[0].Name)
+	return nil
+}
+
+// promptName is a name for a prompt from the first words of its first line.
+func promptName(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(firstOf(text)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	var name string
+	for _, w := range words[:min(len(words), 5)] {
+		if len(name)+len(w) > 60 {
+			break
+		}
+		name += "-" + w
+	}
+	return orElse(strings.TrimPrefix(name, "-"), "prompt")
 }

@@ -54,6 +54,17 @@ type List struct {
 	hidden int // items that the filter leaves out
 }
 
+// restore puts the person where he was. What is not there any more is not chosen.
+func (l *List) restore(p Place) {
+	l.View, l.Filter, l.Mine = min(p.View, Views-1), p.Filter, p.Mine
+	copy(l.keys[:], p.Chosen)
+}
+
+// Place is where the person is.
+func (l *List) Place() Place {
+	return Place{View: l.View, Filter: l.Filter, Mine: l.Mine, Chosen: l.keys[:]}
+}
+
 // Selected is the item under the cursor, nil when the list is empty.
 func (l *List) Selected() *Item {
 	if l.at < 0 || l.at >= len(l.Items) {
@@ -228,6 +239,41 @@ func (m *Model) needsOwner(it *Item) bool {
 	})
 }
 
+// dropMarks forgets the marks of items that are gone.
+func dropMarks(m *Model) {
+	for key := range m.List.Marks {
+		if key[0] == 'j' && !slices.ContainsFunc(m.Data.Jobs, func(j wire.Job) bool { return key[2:] == string(j.Ref()) }) {
+			delete(m.List.Marks, key)
+		}
+	}
+}
+
+// click chooses a row of the list, or turns what is under the mouse.
+func click(m *Model, c Clicked) {
+	l := m.Layout()
+	in := func(r Rect) bool {
+		return c.Row >= r.Row && c.Row < r.Row+r.Rows && c.Col >= r.Col && c.Col < r.Col+r.Cols
+	}
+	if m.Focus != OnList && m.Focus != OnDetail {
+		return
+	}
+	switch {
+	case in(l.List) && c.Wheel != 0:
+		m.List.choose(m.List.at + c.Wheel)
+	case in(l.List):
+		row := c.Row - l.List.Row
+		if l.Two {
+			row /= 2
+		}
+		if at := m.List.Top + row; at < len(m.List.Items) {
+			m.List.choose(at)
+			m.Focus = OnList
+		}
+	case in(l.Detail) && c.Wheel != 0:
+		m.Detail.move(m, c.Wheel)
+	}
+}
+
 // A Tally counts the jobs of the header.
 type Tally struct{ Need, Working, Queued, Unknown, Done, Failed int }
 
@@ -235,8 +281,8 @@ type Tally struct{ Need, Working, Queued, Unknown, Done, Failed int }
 func (m *Model) Tally() Tally {
 	var t Tally
 	waiting := map[wire.JobRef]bool{}
-	for i := range m.Data.Approvals {
-		waiting[m.Data.Approvals[i].Session.Ref(m.Data.Approvals[i].Job)] = true
+	for i := range m.Requests {
+		waiting[m.Requests[i].Session.Ref(m.Requests[i].Job)] = true
 	}
 	for i := range m.Data.Jobs {
 		switch job := &m.Data.Jobs[i]; {
@@ -269,7 +315,7 @@ func (m *Model) Name(it *Item) string {
 	case it.Run != nil:
 		return string(it.Run.Handle)
 	case it.Session != nil:
-		return shortID(it.Session.ID)
+		return orElse(text(it.Session.Name), shortID(it.Session.ID))
 	case it.Waiting != nil:
 		return shortID(it.Waiting.ID)
 	case it.Tree != nil:

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"scv/internal/ui/tui/widget"
 	"scv/internal/wire"
 )
 
@@ -25,10 +26,12 @@ const (
 	OnList Focus = iota
 	OnDetail
 	OnCards
-	OnField   // a line is typed at the bottom
-	OnForm    // the form of a new job
-	OnMenu    // palette, help or copy menu
-	OnConfirm // a question that only y answers with yes
+	OnField    // a line is typed at the bottom
+	OnForm     // the form of a new job
+	OnMenu     // palette, help or copy menu
+	OnConfirm  // a question that only y answers with yes
+	OnTerminal // an agent's terminal, which gets every key but one
+	OnChat     // a prompt is typed for a session of SCV's own model
 )
 
 // A Link is what is known of the daemon.
@@ -52,18 +55,22 @@ type Model struct {
 	Looked     bool // for agents
 	Trees      []wire.WorktreeInfo
 
-	Focus   Focus
-	List    List
-	Detail  Detail
-	Cards   Cards
-	Field   Field
-	Form    Form
-	Menu    Menu
-	Ask     Question
-	Mouse   bool
-	Notice  Told
-	at      time.Time // of the message that is being taken
-	sources uint64
+	Focus  Focus
+	List   List
+	Detail Detail
+	Cards  Cards
+	Field  Field
+	Form   Form
+	Menu   Menu
+	Ask    Question
+	Taken  Takeover
+	Chat   Chat
+	// Requests are all that wait for the owner's answer: those of the open session first, then those of agents.
+	Requests []wire.Approval
+	Mouse    bool
+	Notice   Told
+	at       time.Time // of the message that is being taken
+	sources  uint64
 }
 
 // New is a dashboard that knows nothing yet.
@@ -72,7 +79,12 @@ func New(opts Options) *Model {
 		opts.Zone = time.UTC
 	}
 	m := &Model{Opts: opts, Cols: 80, Rows: 24, Data: &wire.Snapshot{}}
+	if opts.Detach == "" {
+		m.Opts.Detach = "ctrl-]"
+	}
 	m.List.Marks = map[string]bool{}
+	m.List.restore(opts.Place)
+	m.Detail.Body = new(widget.NewScroll(0, false))
 	return m
 }
 
@@ -92,13 +104,21 @@ func (m *Model) Update(msg Msg, at time.Time) []Effect {
 		out = m.key(msg)
 	case Pasted:
 		m.Notice = Told{}
-		paste(m, msg)
+		out = paste(m, msg)
 	case Clicked:
-		click(m, msg)
+		switch {
+		case m.Focus == OnTerminal:
+			out = m.Taken.clicked(m, msg)
+		case msg.pressed() || msg.Wheel != 0:
+			click(m, msg)
+		}
 	case Resized:
 		m.Cols, m.Rows = msg.Cols, msg.Rows
 	case Connected:
 		m.Link = Link{Up: true, Since: at, Server: msg.Server, Features: msg.Features, Asked: true}
+		if m.List.View == ViewWorktrees && noTrees(m) == "" {
+			out = []Effect{listTrees(m)}
+		}
 	case Lost:
 		if m.Link.Up || !m.Link.Asked {
 			m.Link.Since = at
@@ -110,28 +130,62 @@ func (m *Model) Update(msg Msg, at time.Time) []Effect {
 		}
 	case Logged:
 		m.Detail.logged(m, msg)
-	case Called:
-		out = msg.Then(m, msg.Status, msg.Err)
+	case Called, Compared, Edited, Probed, Completed, Kept:
+		out = answered(m, msg)
+	case Screened:
+		m.Taken.screened(m, msg)
+	case Noted:
+		if msg.Source == m.Taken.source || msg.Source == 0 {
+			m.Taken.Note = msg.Text
+		}
+	case Released:
+		m.Taken.released(m, msg)
+	case Joined, Heard, Parted:
+		out = m.Chat.update(m, msg)
 	case Found:
 		m.Agents, m.Looked = msg.Agents, true
 		if msg.Err != nil {
 			m.tell(true, "%v", msg.Err)
 		}
-	case Edited:
-		out = msg.Then(m, msg.Text, msg.Err)
 	case Told:
 		m.Notice = msg
 	}
 	return append(out, m.settle()...)
 }
 
+// answered goes on with what the model asked to be done outside.
+func answered(m *Model, msg Msg) []Effect {
+	switch msg := msg.(type) {
+	case Called:
+		return msg.Then(m, msg.Status, msg.Err)
+	case Compared:
+		return msg.Then(m, msg.Diff, msg.Err)
+	case Edited:
+		return msg.Then(m, msg.Text, msg.Err)
+	case Probed:
+		return msg.Then(m, msg.File, msg.Err)
+	case Completed:
+		return msg.Then(m, msg.Path, msg.Names)
+	case Kept:
+		return msg.Then(m, msg.Prompts, msg.Err)
+	}
+	return nil
+}
+
 // settle makes what depends on other things agree with them: rows, places, cards, and what the detail pane shows.
 func (m *Model) settle() []Effect {
+	var out []Effect
+	m.Requests = m.Data.Approvals
+	if n := len(m.Chat.Talk.Asks); n > 0 {
+		m.Requests = append(m.Chat.Talk.Asks[:n:n], m.Data.Approvals...)
+	}
 	m.build()
 	m.Cards.settle(m)
 	switch m.Focus {
 	case OnList:
-		m.Detail.Open = false
+		if m.Detail.Open = false; m.Chat.Open() {
+			out = m.Chat.leave(m)
+		}
 	case OnForm:
 		m.Form.offer(m) // agents may be found, and a daemon be another one, while it is open
 	default:
@@ -139,16 +193,7 @@ func (m *Model) settle() []Effect {
 	l := m.Layout()
 	m.List.settle(l.ListItems())
 	dropMarks(m)
-	return m.Detail.settle(m, l)
-}
-
-// dropMarks forgets the marks of items that are gone.
-func dropMarks(m *Model) {
-	for key := range m.List.Marks {
-		if key[0] == 'j' && !slices.ContainsFunc(m.Data.Jobs, func(j wire.Job) bool { return key[2:] == string(j.Ref()) }) {
-			delete(m.List.Marks, key)
-		}
-	}
+	return append(append(out, m.Detail.settle(m, l)...), m.Taken.settle(m, l)...)
 }
 
 // call makes a Call whose answer is only told.
@@ -205,3 +250,150 @@ func (m *Model) Banner() string {
 	}
 	return ""
 }
+
+// The smallest screen that is drawn on, in cells.
+const (
+	MinCols = 40
+	MinRows = 10
+)
+
+// Widths from which more is shown.
+const (
+	tabsFrom = 60  // a row of tabs, and one row for an item
+	sideFrom = 160 // the detail stands beside the list
+	roomy    = 20  // rows from which more than one thing is shown at once
+)
+
+// A Rect is a part of the screen, in cells.
+type Rect struct{ Row, Col, Rows, Cols int }
+
+// A Layout is where things are. A part that is not shown has no rows. The last column of the screen stays empty: terminals
+// disagree about characters that end there.
+type Layout struct {
+	Small  bool // too small for anything but a sentence
+	Cols   int  // of every row
+	Two    bool // an item takes two rows
+	Side   bool // the detail stands beside the list
+	Banner Rect
+	Tabs   Rect
+	Head   Rect // names of the columns
+	List   Rect
+	Detail Rect // its first row is its title
+	Cards  Rect
+	Field  Rect
+	Over   Rect // of a form, menu or question: what list and detail would have
+	Foot   int
+}
+
+// ListItems is how many items fit into the list.
+func (l Layout) ListItems() int {
+	if l.Two {
+		return l.List.Rows / 2
+	}
+	return l.List.Rows
+}
+
+// Layout is a pure function of the size and of what is open.
+func (m *Model) Layout() Layout {
+	l := Layout{Cols: m.Cols - 1, Foot: m.Rows - 1}
+	if m.Cols < MinCols || m.Rows < MinRows {
+		l.Small = true
+		return l
+	}
+	l.Two, l.Side = m.Cols < tabsFrom, m.Cols >= sideFrom
+	row, end := 1, m.Rows-1
+	take := func(rows int) Rect {
+		r := Rect{Row: row, Rows: rows, Cols: l.Cols}
+		row += rows
+		return r
+	}
+	bottom := func(rows int) Rect {
+		end -= rows
+		return Rect{Row: end, Rows: rows, Cols: l.Cols}
+	}
+	if m.Focus == OnTerminal {
+		l.Over = Rect{Row: 1, Rows: m.Rows - 2, Cols: l.Cols}
+		return l
+	}
+	if m.Banner() != "" {
+		l.Banner = take(1)
+	}
+	if !l.Two && m.Rows >= 12 {
+		l.Tabs = take(1)
+	}
+	if n := fieldRows(m, l.Cols); n > 0 {
+		l.Field = bottom(n)
+	}
+	if n := cardRows(m, l); n > 0 {
+		l.Cards = bottom(n)
+	}
+	l.Over = Rect{Row: row, Rows: end - row, Cols: l.Cols}
+	divide(m, &l, row, end)
+	return l
+}
+
+// divide gives the rows between row and end to the list and the detail.
+func divide(m *Model, l *Layout, row, end int) {
+	end = max(end, row)
+	head := func() {
+		if !l.Two {
+			l.Head = Rect{Row: row, Rows: 1, Cols: l.Cols}
+			row++
+		}
+	}
+	switch {
+	case l.Side:
+		head()
+		left := l.Cols * 3 / 5
+		l.Detail = Rect{Row: l.Head.Row, Col: left + 2, Rows: end - l.Head.Row, Cols: l.Cols - left - 2}
+		l.Head.Cols = left
+		l.List = Rect{Row: row, Rows: end - row, Cols: left}
+	case m.Detail.Open:
+		l.Detail = Rect{Row: row, Rows: end - row, Cols: l.Cols}
+	case m.Rows >= roomy && end-row >= 12:
+		head()
+		n := max(5, (end-row)/3)
+		l.List = Rect{Row: row, Rows: end - row - n, Cols: l.Cols}
+		l.Detail = Rect{Row: end - n, Rows: n, Cols: l.Cols}
+	default:
+		head()
+		l.List = Rect{Row: row, Rows: end - row, Cols: l.Cols}
+	}
+}
+
+// cardRows is how high the strip of approvals is: nothing without one, a head and the request with one, more while it has
+// the focus, so that the whole request is read before it is answered.
+func cardRows(m *Model, l Layout) int {
+	n := len(m.Requests)
+	switch {
+	case n == 0:
+		return 0
+	case m.Focus == OnCards:
+		return min(2+len(m.Cards.Body(l.Cols)), max(m.Rows*2/3, 4))
+	case l.Side:
+		return 1 + min(n, 4)
+	case m.Focus == OnForm && m.Rows < roomy:
+		return 1
+	}
+	return 2
+}
+
+// fieldRows is how high the line is that is being typed.
+func fieldRows(m *Model, cols int) int {
+	e, n := &m.Field.Editor, 1
+	switch {
+	case m.Focus == OnField:
+	case m.Chat.Open() && (m.Focus == OnChat || m.Rows >= roomy):
+		e = &m.Chat.Input
+		if n += m.Chat.QueueShown(m.Rows); len(m.Chat.Files) > 0 {
+			n++
+		}
+	default:
+		return 0
+	}
+	rows, _, _ := e.Lines(cols)
+	return n + min(len(rows), max(1, min(6, m.Rows/4)))
+}
+
+// ShowsTrees reports whether there is a list of worktrees.
+func (m *Model) ShowsTrees() bool { return noTrees(m) == "" }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
 
@@ -29,7 +31,7 @@ func views() []Action {
 		{Keys: []string{"2"}, Title: "jobs", CLI: say("scv jobs list --all"), do: open(ViewJobs)},
 		{Keys: []string{"3"}, Title: "runs", CLI: say("scv agents ps --all"), do: open(ViewRuns)},
 		{Keys: []string{"4"}, Title: "sessions", do: open(ViewSessions)},
-		{Keys: []string{"5", "w"}, Title: "worktrees", off: noTrees, do: open(ViewWorktrees)},
+		{Keys: []string{"5", "w"}, Title: "worktrees", CLI: say("scv agents worktrees"), off: noTrees, do: open(ViewWorktrees)},
 		{Keys: []string{"6"}, Title: "agents of this machine", CLI: say("scv agents list"), do: open(ViewAgents)},
 	}
 	for i := range lists {
@@ -68,17 +70,23 @@ func jobActions() []Action {
 	return []Action{
 		{Keys: []string{"A"}, Title: "approvals: name a request", Where: either, CLI: func(*Model) string { return "scv approvals list" }, do: func(m *Model) []Effect { return m.Cards.focus(m) }},
 		{Keys: []string{"n"}, Title: "new job", Where: either, CLI: func(*Model) string { return "scv jobs start PROMPT" }, do: openForm},
-		{Keys: []string{"s"}, Title: "send a prompt", Where: either, CLI: line("scv jobs send {} PROMPT"), do: openSend},
+		{Keys: []string{"s"}, Title: "send a prompt", Where: either, CLI: line("scv jobs send {} PROMPT"), off: talkable, do: openSend},
 		{Keys: []string{"l"}, Title: "log, and follow it", Where: either, CLI: line("scv jobs log -f {}"), off: noJob, do: func(m *Model) []Effect {
 			m.Detail.Body.Follow = true
 			return show(PaneLog)(m)
 		}},
+		{Keys: []string{"d"}, Title: "diff: what it changed", Where: either, CLI: line("scv jobs diff {}"), off: func(m *Model) string {
+			return without(m, PaneDiff, "choose a job; this daemon may not tell what it changed")
+		}, do: show(PaneDiff)},
+		{Title: "forecast: which jobs would conflict", Where: either, CLI: func(*Model) string { return "scv forecast" }, off: func(m *Model) string {
+			return without(m, PaneForecast, "choose a job or worktree of one that works in a worktree")
+		}, do: show(PaneForecast)},
 		{Title: "result", Where: either, CLI: line("scv jobs result {}"), off: noJob, do: show(PaneResult)},
 		{Keys: []string{"i"}, Title: "info", Where: either, do: show(PaneInfo)},
 		{Title: "why: what the state rests on", Where: either, CLI: line("scv why {}"), off: noJob, do: show(PaneWhy)},
-		{Title: "usage", Where: either, off: noJob, do: show(PaneUsage)},
+		{Title: "usage", Where: either, CLI: func(*Model) string { return "scv usage" }, off: noJob, do: show(PaneUsage)},
 		{Keys: []string{"x"}, Title: "stop", Where: either, CLI: line("scv jobs cancel {}"), off: func(m *Model) string { return none(m, stoppable, "it has ended") }, do: stop},
-		{Keys: []string{"D"}, Title: "remove from the list; files and branches stay", Where: either, CLI: line("scv jobs dismiss {}"), off: func(m *Model) string { return none(m, dismissable, "only what has ended is removed; x stops it first") }, do: dismiss},
+		{Keys: []string{"D"}, Title: "remove a job from the list; files and branches stay", Where: either, CLI: line("scv jobs dismiss {}"), off: func(m *Model) string { return none(m, dismissable, "only what has ended is removed; x stops it first") }, do: dismiss},
 		{Keys: []string{"r"}, Title: "resume what was interrupted", Where: either, CLI: line("scv jobs resume {}"), off: notResumable, do: resume},
 		{Keys: []string{"space"}, Title: "mark", Where: inList, off: noJob, do: mark},
 		{Keys: []string{"y"}, Title: "copy", Where: either, do: openCopy},
@@ -120,6 +128,14 @@ func notResumable(m *Model) string {
 	return none(m, func(j *wire.Job) bool { return j.Resumable }, "only what was interrupted is resumed")
 }
 
+// without says why the selected item has no such pane; empty when it has.
+func without(m *Model, p Pane, why string) string {
+	if slices.Contains(m.PanesOf(m.List.Selected()), p) {
+		return ""
+	}
+	return why
+}
+
 // names lists jobs in a question, so that a person sees what it is about.
 func names(m *Model, jobs []*wire.Job) string {
 	if len(jobs) == 1 {
@@ -132,7 +148,7 @@ func names(m *Model, jobs []*wire.Job) string {
 	if len(jobs) > 5 {
 		names = append(names, fmt.Sprintf("and %d more", len(jobs)-5))
 	}
-	return fmt.Sprintf("%d jobs (%s)", len(jobs), strings.Join(names, ", "))
+	return fmt.Sprintf("%s (%s)", plain.Count(len(jobs), "job"), strings.Join(names, ", "))
 }
 
 func stop(m *Model) []Effect {
@@ -240,6 +256,8 @@ func cardActions() []Action {
 	}
 	return []Action{
 		{Keys: []string{"y"}, Title: "approve the named request", Where: inCards, CLI: id("scv approvals approve {}"), do: do("y")},
+		{Keys: []string{"N"}, Title: "deny the named request, and tell the agent why", Where: inCards, CLI: id("scv approvals deny {} --reason WHY"), do: do("N")},
+		{Keys: []string{"m"}, Title: "more answers: to all that ask the same, or as a rule", Where: inCards, CLI: id("scv approvals approve {} --remember command"), do: do("m")},
 		{Keys: []string{"n"}, Title: "deny the named request", Where: inCards, CLI: id("scv approvals deny {}"), do: do("n")},
 		{Keys: []string{"e"}, Title: "explain: why it asks", Where: inCards, do: do("e")},
 		{Keys: []string{"o"}, Title: "open the job that asks", Where: inCards, do: do("o")},
@@ -279,6 +297,7 @@ func typingActions() []Action {
 		{Keys: []string{"ctrl-j", "alt-enter"}, Title: "a line break in a prompt", Where: inTyping},
 		{Keys: []string{"tab", "shift-tab"}, Title: "of a message: auto, queue or steer; of a form: next field", Where: inTyping},
 		{Keys: []string{"ctrl-o"}, Title: "new job: the prompt in $EDITOR", Where: inTyping},
+		{Keys: []string{"ctrl-t"}, Title: "new job: kept prompts, and keep this one", Where: inTyping},
 		{Keys: []string{"ctrl-s"}, Title: "new job: start it, from every field", Where: inTyping},
 		{Keys: []string{"esc", "ctrl-c"}, Title: "leave; what was typed is kept", Where: inTyping},
 		{Keys: []string{"y"}, Title: "yes to a question; every other key is no", Where: inTyping},
@@ -293,4 +312,39 @@ func Keys() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// A Question is asked before something is ended or forgotten. Only y answers it with yes.
+type Question struct {
+	Text string
+	yes  func(*Model) []Effect
+	back Focus
+	late time.Time // when it came by itself, after an answer of the daemon; zero: a key asked for it
+}
+
+// ask puts a question that only y answers with yes.
+func (m *Model) ask(question string, yes func(*Model) []Effect) []Effect {
+	m.Ask = Question{Text: question, yes: yes, back: m.Focus}
+	m.Focus = OnConfirm
+	return nil
+}
+
+// askLate puts a question that no key asked for just now: keys that were meant for something else answer nothing.
+func (m *Model) askLate(question string, yes func(*Model) []Effect) []Effect {
+	m.ask(question, yes)
+	m.Ask.late = m.at
+	return nil
+}
+
+func (q *Question) key(m *Model, k Key) []Effect {
+	if m.at.Sub(q.late) < guard {
+		m.tell(false, "that key was ignored: the question came less than half a second ago")
+		return nil
+	}
+	m.Focus = q.back
+	if k.Name != "y" {
+		m.tell(false, "nothing was done")
+		return nil
+	}
+	return q.yes(m)
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/gdamore/tcell/v3"
@@ -32,22 +33,58 @@ func (s *Screen) Take(event tcell.Event) (msg model.Msg, ok bool) {
 		p, ok := s.tty.popPaste()
 		return model.Pasted{Text: p.text, Cut: p.cut}, ok
 	case *tcell.EventMouse:
-		return mouse(e)
+		return s.mouse(e)
 	}
 	return nil, false
 }
 
-func mouse(e *tcell.EventMouse) (model.Msg, bool) {
-	col, row := e.Position()
-	switch e.Buttons() {
-	case tcell.Button1:
-		return model.Clicked{Row: row, Col: col}, true
-	case tcell.WheelUp:
-		return model.Clicked{Row: row, Col: col, Wheel: -wheelRows}, true
-	case tcell.WheelDown:
-		return model.Clicked{Row: row, Col: col, Wheel: wheelRows}, true
+// buttons are those that a mouse holds down, in the order of their numbers on terminals.
+const buttons = tcell.Button1 | tcell.Button2 | tcell.Button3
+
+// mouse says what the mouse did. The library tells what is held down, so what was held before tells a press from a move.
+func (s *Screen) mouse(e *tcell.EventMouse) (model.Msg, bool) {
+	var c model.Clicked
+	c.Col, c.Row = e.Position()
+	now, before := e.Buttons(), s.held
+	switch {
+	case now&tcell.WheelUp != 0:
+		c.Wheel, c.Button = -wheelRows, 64
+	case now&tcell.WheelDown != 0:
+		c.Wheel, c.Button = wheelRows, 65
+	case now&^buttons != 0:
+		return nil, false
+	case now == before:
+		c.Button = number(now) + 32
+	case now&^before != 0:
+		c.Button = number(now &^ before)
+	default:
+		c.Button, c.Up = number(before&^now), true
 	}
-	return nil, false
+	if now&^buttons == 0 {
+		s.held = now
+	}
+	for _, m := range []struct {
+		with tcell.ModMask
+		adds int
+	}{{tcell.ModShift, 4}, {tcell.ModAlt, 8}, {tcell.ModCtrl, 16}} {
+		if e.Modifiers()&m.with != 0 {
+			c.Button += m.adds
+		}
+	}
+	return c, true
+}
+
+// number is that of a button; 3 for none.
+func number(b tcell.ButtonMask) int {
+	switch {
+	case b&tcell.ButtonPrimary != 0:
+		return 0
+	case b&tcell.ButtonMiddle != 0:
+		return 1
+	case b&tcell.ButtonSecondary != 0:
+		return 2
+	}
+	return 3
 }
 
 // key names a key as the key table does.
@@ -59,10 +96,11 @@ func key(e *tcell.EventKey) (model.Msg, bool) {
 	if name == "" {
 		return nil, false
 	}
-	if e.Modifiers()&tcell.ModAlt != 0 {
+	mods := e.Modifiers()
+	if mods&tcell.ModAlt != 0 {
 		name = "alt-" + name
 	}
-	return model.Key{Name: name}, true
+	return model.Key{Name: name, Shift: mods&tcell.ModShift != 0, Ctrl: mods&tcell.ModCtrl != 0 && !strings.HasPrefix(name, "ctrl-")}, true
 }
 
 // character is a key that writes something, alone or with a modifier.
@@ -114,7 +152,12 @@ func named(k tcell.Key) string {
 		return "pgup"
 	case tcell.KeyPgDn:
 		return "pgdn"
+	case tcell.KeyInsert:
+		return "insert"
 	default:
+	}
+	if k >= tcell.KeyF1 && k <= tcell.KeyF12 {
+		return "f" + strconv.Itoa(int(k-tcell.KeyF1)+1)
 	}
 	if k >= tcell.KeyCtrlA && k <= tcell.KeyCtrlZ {
 		return "ctrl-" + string(rune('a'+int(k-tcell.KeyCtrlA)))

@@ -44,6 +44,7 @@ const (
 type filter struct {
 	tcell.Tty
 	answers chan Answer // what the terminal answered; never blocks, an answer that nobody takes is dropped
+	sizes   chan bool   // one slot: the terminal's size changed
 
 	state sync.Mutex // over all down to err
 	at    place
@@ -69,7 +70,18 @@ type pasted struct {
 // An Answer is what the terminal said to a question of ours: the text of a string sequence, such as 11;rgb:0/0/0.
 type Answer string
 
-func newFilter(tty tcell.Tty) *filter { return &filter{Tty: tty, answers: make(chan Answer, 16)} }
+func newFilter(tty tcell.Tty) *filter {
+	return &filter{Tty: tty, answers: make(chan Answer, 16), sizes: make(chan bool, 1)}
+}
+
+// NotifyResize keeps the news of a size for the screen's owner. The library would draw it in a goroutine of its own that it
+// does not wait for, and so over a terminal that was given back in the meantime.
+func (f *filter) NotifyResize(c chan<- bool) {
+	if c != nil {
+		c = f.sizes
+	}
+	f.Tty.NotifyResize(c)
+}
 
 // Read gives what is left for the library, which calls it from one goroutine at a time: another one after each
 // suspension, to which the lock hands the state over.

@@ -16,7 +16,9 @@ import (
 	"github.com/gdamore/tcell/v3"
 	"golang.org/x/term"
 
+	"scv/internal/safe/plain"
 	"scv/internal/ui/tui/canvas"
+	"scv/internal/ui/tui/model"
 )
 
 // Bounds of waiting for a terminal's answers before it is given back.
@@ -34,12 +36,14 @@ type Screen struct {
 	tty     *filter
 	far     bool // over ssh
 	theme   *theme
+	status  *status
 	last    canvas.Frame
 	whole   bool // last is not what the terminal shows
 	away    bool // suspended
 	closed  bool
 	asked   time.Time
 	pasting bool
+	held    tcell.ButtonMask // of the mouse, as told last
 	restore func()
 }
 
@@ -69,7 +73,7 @@ func open(base tcell.Tty, env func(string) string) (*Screen, error) {
 	for _, charset := range []string{"US-ASCII", "ISO8859-1", "GBK", "GB18030"} {
 		tcell.RegisterEncoding(charset, encoding.UTF8)
 	}
-	s := &Screen{tty: newFilter(base), far: env("SSH_CONNECTION") != "" || env("SSH_TTY") != "", whole: true, restore: func() {}}
+	s := &Screen{tty: newFilter(base), far: env("SSH_CONNECTION") != "" || env("SSH_TTY") != "", whole: true, restore: func() {}, status: newStatus(env)}
 	wait := 50 * time.Millisecond
 	if s.far {
 		wait = 100 * time.Millisecond
@@ -93,20 +97,32 @@ func (s *Screen) Size() (cols, rows int) { return s.s.Size() }
 // Events gives what happens at the terminal; Take reads it. It is closed by Close.
 func (s *Screen) Events() <-chan tcell.Event { return s.s.EventQ() }
 
+// Sizes says that the terminal's size changed; Measure takes it.
+func (s *Screen) Sizes() <-chan bool { return s.tty.sizes }
+
+// Measure takes the terminal's size as it is now. Where it is another one, an event tells it.
+func (s *Screen) Measure() {
+	if !s.away && !s.closed {
+		s.s.Show()
+	}
+}
+
 // Answers gives what the terminal answers to Ask; Learn reads it.
 func (s *Screen) Answers() <-chan Answer { return s.tty.answers }
 
-// Ask asks the terminal for its background, once, after the first frame: whether it answers, late or never, no frame waits.
+// Ask asks the terminal for its background and whether it takes program status, once, after the first frame: whether it answers, late or never, no frame waits.
 func (s *Screen) Ask(now time.Time) error {
 	if !s.asked.IsZero() {
 		return nil
 	}
 	s.asked = now
-	return s.tty.ask("\x1b]11;?\x1b\\")
+	return s.tty.ask("\x1b]11;?\x1b\\" + askProgram)
 }
 
 // Learn takes an answer, and reports whether everything is to be drawn anew.
 func (s *Screen) Learn(a Answer) bool {
+	s.status.learn(a)
+	s.tell(s.status.to(s.last.State))
 	g := groundOf(a)
 	if g == unknownGround || s.s.Colors() < 256 {
 		return false
@@ -123,8 +139,12 @@ func (s *Screen) Draw(f canvas.Frame) bool {
 	}
 	cols, rows := s.s.Size()
 	for y := range min(rows, len(f.Rows)) {
-		if s.whole || y >= len(s.last.Rows) || !slices.Equal(f.Rows[y], s.last.Rows[y]) {
-			s.put(y, f.Rows[y], cols)
+		var shown canvas.Row // of the row, and known to stand there
+		if !s.whole && y < len(s.last.Rows) {
+			shown = s.last.Rows[y]
+		}
+		if shown == nil || !slices.Equal(f.Rows[y], shown) {
+			s.put(y, f.Rows[y], shown, cols)
 		}
 	}
 	if f.Typing {
@@ -136,26 +156,39 @@ func (s *Screen) Draw(f canvas.Frame) bool {
 		s.s.SetTitle(f.Title)
 	}
 	s.s.Show()
+	s.tell(s.status.to(f.State))
 	s.last, s.whole = f, false
 	return true
 }
 
-// put writes a row, blank to the end.
-func (s *Screen) put(y int, row canvas.Row, cols int) {
-	x := 0
-	for _, span := range row {
-		style := s.theme[span.Role][0]
-		if span.Chosen {
-			style = s.theme[span.Role][1]
-		}
-		for text := span.Text; text != "" && x < cols; {
-			rest, width := s.s.Put(x, y, text, style)
-			if len(rest) >= len(text) {
-				break
+// tell writes to the terminal beside the cells; one that is gone is seen at the next read.
+func (s *Screen) tell(sequence string) {
+	if sequence != "" {
+		_, _ = s.tty.Write([]byte(sequence))
+	}
+}
+
+// put writes a row, blank to the end, but for the spans that stand where they stood.
+func (s *Screen) put(y int, row, shown canvas.Row, cols int) {
+	x, was := 0, 0
+	for i, span := range row {
+		if i < len(shown) {
+			width := plain.Width(shown[i].Text)
+			if x == was && span == shown[i] {
+				x, was = x+width, was+width
+				continue
 			}
-			text = rest
-			x += width
+			was += width
 		}
+		style := s.theme[span.Role][0]
+		switch {
+		case span.Chosen:
+			style = s.theme[span.Role][1]
+		case span.Look != canvas.Look{}:
+			style = styled(span.Look, s.s.Colors())
+		}
+		s.s.PutStrStyled(x, y, span.Text, style) // which cleans a text once, and not once for each of its characters
+		x += plain.Width(span.Text)
 	}
 	for ; x < cols; x++ {
 		s.s.Put(x, y, " ", s.theme[canvas.Body][0])
@@ -172,11 +205,14 @@ func (s *Screen) Redraw() {
 // Resized makes the next frame a whole one.
 func (s *Screen) Resized() { s.whole = true }
 
-// Mouse takes the mouse, or leaves it to the terminal, whose own selection works then.
-func (s *Screen) Mouse(on bool) {
-	if on {
+// Mouse takes the mouse, without or with its moves, or leaves it to the terminal, whose own selection works then.
+func (s *Screen) Mouse(how model.Do) {
+	switch how {
+	case model.MouseOn:
 		s.s.EnableMouse(tcell.MouseButtonEvents)
-	} else {
+	case model.MouseAll:
+		s.s.EnableMouse(tcell.MouseMotionEvents)
+	default:
 		s.s.DisableMouse()
 	}
 }
@@ -189,6 +225,7 @@ func (s *Screen) Suspend(now time.Time) error {
 	if s.away || s.closed {
 		return nil
 	}
+	s.tell(s.status.clear())
 	s.fence(now)
 	s.away = true
 	return s.s.Suspend()
@@ -209,6 +246,7 @@ func (s *Screen) Close(now time.Time) {
 		return
 	}
 	if !s.away {
+		s.tell(s.status.clear())
 		s.fence(now)
 	}
 	s.closed = true

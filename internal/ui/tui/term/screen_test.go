@@ -31,6 +31,7 @@ type glass struct {
 	writes  int
 	resize  chan<- bool
 	started int
+	raw     strings.Builder
 }
 
 func newGlass(cols, rows int) *glass {
@@ -90,6 +91,7 @@ func (g *glass) Write(p []byte) (int, error) {
 	defer g.mu.Unlock()
 	g.bytes += len(p)
 	g.writes++
+	g.raw.Write(p)
 	return g.see.Write(p)
 }
 
@@ -253,11 +255,15 @@ func TestE5_FiftySizesInABurst(t *testing.T) {
 	}
 	g.sized(50, 6)
 	for cols, rows := 0, 0; cols != 50 || rows != 6; {
-		event := <-s.Events()
-		if msg, ok := s.Take(event); ok {
-			r := msg.(model.Resized)
-			cols, rows = r.Cols, r.Rows
-			draw(cols, rows)
+		select {
+		case <-s.Sizes():
+			s.Measure()
+		case event := <-s.Events():
+			if msg, ok := s.Take(event); ok {
+				r := msg.(model.Resized)
+				cols, rows = r.Cols, r.Rows
+				draw(cols, rows)
+			}
 		}
 	}
 	var lines []string
@@ -265,6 +271,33 @@ func TestE5_FiftySizesInABurst(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("50x6 line %d 你好", n))
 	}
 	want(t, g, lines...)
+}
+
+// A terminal that is given back stays as it is: its shell may be at work there.
+func TestE5_ASizeRightBeforeTheEndDrawsNothing(t *testing.T) {
+	s, g := opened(t, 80, 24)
+	s.Draw(frame(80, "here"))
+	for n := range 20 {
+		g.sized(40+n, 10+n)
+		if err := s.Suspend(time.Unix(200, 0)); err != nil {
+			t.Fatal(err)
+		}
+		_, before := g.shows()
+		s.Measure()
+		if _, after := g.shows(); after != before {
+			t.Fatalf("%d bytes were drawn on a terminal that was given back", after-before)
+		}
+		if err := s.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.sized(30, 7)
+	s.Close(time.Unix(300, 0))
+	_, before := g.shows()
+	s.Measure()
+	if _, after := g.shows(); after != before {
+		t.Errorf("%d bytes were drawn behind the end", after-before)
+	}
 }
 
 func TestE1_ASilentTerminalIsDrawnOnAtOnce(t *testing.T) {

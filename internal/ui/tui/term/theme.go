@@ -84,3 +84,26 @@ func groundOf(a Answer) ground {
 	}
 	return lightGround
 }
+
+// styled is the style of a cell of another terminal, in as many colours as this one has.
+func styled(l canvas.Look, colours int) tcell.Style {
+	style := tcell.StyleDefault.Bold(l.Bold).Italic(l.Italic).Underline(l.Underline).Reverse(l.Inverse)
+	if colours < 8 {
+		return style
+	}
+	if c, ok := shade(l.Fg, colours); ok {
+		style = style.Foreground(c)
+	}
+	if c, ok := shade(l.Bg, colours); ok {
+		style = style.Background(c)
+	}
+	return style
+}
+
+func shade(c canvas.Colour, colours int) (color.Color, bool) {
+	if i, ok := c.Index(); ok {
+		return color.PaletteColor(int(i)), int(i) < colours
+	}
+	r, g, b, ok := c.Parts()
+	return color.NewRGBColor(int32(r), int32(g), int32(b)), ok && colours >= 256
+}

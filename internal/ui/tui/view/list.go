@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"time"
 
 	"scv/internal/safe/plain"
@@ -222,7 +221,7 @@ func taskCell(p *painter, it *model.Item) (canvas.Role, string) {
 	case it.Run != nil:
 		return canvas.Faint, "(serves no job) " + it.Run.Cwd
 	case it.Waiting != nil:
-		return canvas.Faint, fmt.Sprintf("%d prompts wait in a session that is gone", it.Waiting.Queued)
+		return canvas.Faint, plain.Count(it.Waiting.Queued, "prompt") + " left in a session that is gone"
 	}
 	return placeCell(p, it)
 }

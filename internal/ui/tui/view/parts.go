@@ -9,6 +9,7 @@ import (
 	"scv/internal/ui/tui/canvas"
 	"scv/internal/ui/tui/model"
 	"scv/internal/ui/tui/query"
+	"scv/internal/ui/tui/sheet"
 	"scv/internal/ui/tui/widget"
 	"scv/internal/ui/wording"
 	"scv/internal/wire"
@@ -19,7 +20,7 @@ func (p *painter) detail() []canvas.Row {
 	d, it := &p.m.Detail, p.m.List.Selected()
 	cols, height := p.l.Detail.Cols, p.l.Detail.Rows-1
 	rows := []canvas.Row{p.detailTitle(it, cols)}
-	if it == nil {
+	if it == nil && !p.m.Chat.Open() {
 		return rows
 	}
 	body := d.Body.Window(height)
@@ -46,17 +47,20 @@ func found(p *painter, r canvas.Row) canvas.Row {
 }
 
 func (p *painter) detailTitle(it *model.Item, cols int) canvas.Row {
+	if p.m.Chat.Open() {
+		return p.chatTitle(cols)
+	}
 	d := &p.m.Detail
 	left := canvas.Row{canvas.Rule(2), canvas.Text(" ")}
-	for _, pane := range model.PanesOf(it) {
-		if pane == d.Shown(it) {
+	for _, pane := range p.m.PanesOf(it) {
+		if pane == p.m.Shown(it) {
 			left = append(left, canvas.As(canvas.Strong, "["+pane.String()+"]"), canvas.Text(" "))
 		} else {
 			left = append(left, canvas.As(canvas.Faint, pane.String()), canvas.Text(" "))
 		}
 	}
 	if n := d.Body.Below(p.l.Detail.Rows - 1); n > 0 && it != nil {
-		left = append(left, canvas.As(canvas.Wait, fmt.Sprintf("%d lines below - G ", n)))
+		left = append(left, canvas.As(canvas.Wait, plain.Count(n, "line")+" below - G "))
 	}
 	name := p.m.Name(it)
 	right := canvas.Row{canvas.Text(" "), canvas.As(canvas.Strong, name), canvas.Text(" ")}
@@ -72,7 +76,7 @@ func (p *painter) detailTitle(it *model.Item, cols int) canvas.Row {
 
 // cards is the strip of approvals.
 func (p *painter) cards() []canvas.Row {
-	all := p.m.Data.Approvals
+	all := p.m.Requests
 	if len(all) == 0 {
 		return nil
 	}
@@ -80,7 +84,7 @@ func (p *painter) cards() []canvas.Row {
 		return p.namedCard()
 	}
 	if p.l.Side {
-		rows := []canvas.Row{{canvas.As(canvas.Wait, fmt.Sprintf("APPROVALS (%d)", len(all))), canvas.As(canvas.Faint, "   never take focus; A to focus, then y approve, n deny, e explain, o open job; keys count from half a second after a change")}}
+		rows := []canvas.Row{{canvas.As(canvas.Wait, fmt.Sprintf("APPROVALS (%d)", len(all))), canvas.As(canvas.Faint, "   never take focus; "+namer(p)+" to focus, then y approve, n deny, e explain, o open job; keys count from half a second after a change")}}
 		for i := range all {
 			rows = append(rows, cardLine(p, &all[i], i))
 		}
@@ -91,12 +95,20 @@ func (p *painter) cards() []canvas.Row {
 	if p.l.Two {
 		row = canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1/%d", len(all))), canvas.Text(fmt.Sprintf(" %s  %s  %s", a.Job, a.Risk, strings.TrimPrefix(until(p, a), "since ")))}
 	}
-	hint := canvas.Row{canvas.As(canvas.Faint, "A focus  (then y approve n deny)")}
+	hint := canvas.Row{canvas.As(canvas.Faint, namer(p)+" focus  (then y approve n deny)")}
 	if p.l.Two {
-		hint = canvas.Row{canvas.As(canvas.Faint, "A focus")}
+		hint = canvas.Row{canvas.As(canvas.Faint, namer(p)+" focus")}
 	}
-	summary := plain.Truncate(plain.Line(model.Request(a)), max(p.l.Cols-hint.Width()-4, 8))
+	summary := plain.Truncate(plain.Line(sheet.Request(a)), max(p.l.Cols-hint.Width()-4, 8))
 	return []canvas.Row{row, canvas.Ends(canvas.Row{canvas.As(canvas.Strong, "  "+summary)}, hint, p.l.Cols)}
+}
+
+// namer is the key that names a request here; where text is typed, a letter would be text.
+func namer(p *painter) string {
+	if p.m.Focus == model.OnChat {
+		return "ctrl-y"
+	}
+	return "A"
 }
 
 // until says how long a request waits for: for ever, unless the owner set a time.
@@ -114,7 +126,7 @@ func cardLine(p *painter, a *wire.Approval, i int) canvas.Row {
 	return canvas.Row{
 		canvas.Cell(canvas.Faint, fmt.Sprintf(" %d", i+1), 4), canvas.Cell(canvas.Body, model.Asker(a), 10), canvas.Text(" "),
 		canvas.Cell(canvas.Body, a.Risk, 10), canvas.Text(" "), canvas.Cell(canvas.Faint, until(p, a), 12), canvas.Text(" "),
-		canvas.Cell(canvas.Faint, a.Cwd, 32), canvas.Text("  "), canvas.As(canvas.Strong, model.Request(a)),
+		canvas.Cell(canvas.Faint, a.Cwd, 32), canvas.Text("  "), canvas.As(canvas.Strong, sheet.Request(a)),
 	}
 }
 
@@ -125,19 +137,22 @@ func (p *painter) namedCard() []canvas.Row {
 	if a == nil {
 		return nil
 	}
-	state := "y approve  n deny"
+	state := "y approve  n deny  N deny with a reason  m more"
+	if p.l.Two {
+		state = "y approve  n deny"
+	}
 	if c.Sent(a.ID) {
 		state = "answered; the agent has not taken it yet"
 	}
 	head := canvas.Ends(canvas.Row{
-		canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL %d of %d", c.At(p.m)+1, len(p.m.Data.Approvals))),
+		canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL %d of %d", c.At(p.m)+1, len(p.m.Requests))),
 		canvas.As(canvas.Strong, fmt.Sprintf("  %s  risk %s  %s", model.Asker(a), a.Risk, until(p, a))),
 	}, canvas.Row{canvas.As(canvas.Strong, state)}, p.l.Cols)
 	rows := []canvas.Row{{canvas.Rule(p.l.Cols)}, head}
 	body := c.Body(p.l.Cols)
 	room := p.l.Cards.Rows - len(rows)
 	if len(body) > room && room > 0 {
-		body = append(body[:room-1:room-1], canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("  %d lines more; o opens the job, scv approvals show %s prints all", len(body)-room+1, a.ID))})
+		body = append(body[:room-1:room-1], canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("  %s more; o opens the job, scv approvals show %s prints all", plain.Count(len(body)-room+1, "line"), a.ID))})
 	}
 	return append(rows, body...)
 }
@@ -148,6 +163,10 @@ func (p *painter) field() {
 	if p.l.Field.Rows == 0 {
 		return
 	}
+	if p.m.Focus != model.OnField {
+		p.chatField()
+		return
+	}
 	f := &p.m.Field
 	label := "filter (words, state:failed|queued, agent:codex, age>2h):"
 	switch f.Kind {
@@ -155,8 +174,14 @@ func (p *painter) field() {
 		label = "search in the pane:"
 	case model.FieldSend:
 		label = fmt.Sprintf("message to %s (enter send, ctrl-j newline, tab mode: %s):", f.To, sendMode(f.Mode))
+	case model.FieldDeny:
+		label = fmt.Sprintf("why %s may not (the agent is told; enter denies, esc goes back):", f.To)
 	case model.FieldFork:
 		label = fmt.Sprintf("a new conversation goes on from %s; what is it to do (enter starts, ctrl-j newline, empty: go on):", f.To)
+	case model.FieldAttach:
+		label = fmt.Sprintf("file for %s (tab goes on with the name, enter attaches, blank: none):", f.To)
+	case model.FieldFirst:
+		label = fmt.Sprintf("a new session with SCV's own model in %s (enter begins, ctrl-j newline):", f.To)
 	case model.FieldFilter:
 	}
 	r := p.l.Field
@@ -209,7 +234,7 @@ func (p *painter) menu() {
 	p.edit(&u.Query, model.Rect{Row: r.Row + 1, Col: 2, Rows: 1, Cols: r.Cols - 2})
 	height := r.Rows - 2
 	top := max(u.At-height+1, 0)
-	title := max(min(r.Cols/2, 52), 20)
+	keys, title := menuWidths(u, r.Cols)
 	for i := range height {
 		if top+i >= len(u.Entries) {
 			break
@@ -219,9 +244,9 @@ func (p *painter) menu() {
 		if e.Off != "" {
 			role = canvas.Faint
 		}
-		row := canvas.Row{canvas.Cell(role, e.Keys, 16), canvas.Text(" "), canvas.Cell(role, e.Title, title), canvas.Text("  "), canvas.As(canvas.Faint, orElse(e.Off, e.CLI))}
+		row := canvas.Row{canvas.Cell(role, e.Keys, keys), canvas.Cell(role, e.Title, title), canvas.Text("  "), canvas.As(canvas.Faint, orElse(e.Off, e.CLI))}
 		if p.l.Two {
-			row = canvas.Row{canvas.Cell(role, e.Keys, 10), canvas.Text(" "), canvas.As(role, e.Title)}
+			row = canvas.Row{canvas.Cell(role, e.Keys, keys), canvas.As(role, e.Title)}
 		}
 		if top+i == u.At {
 			row = canvas.Fit(row, r.Cols).Choose()
@@ -231,6 +256,19 @@ func (p *painter) menu() {
 	if len(u.Entries) == 0 {
 		p.f.Rows[r.Row+2] = canvas.Row{canvas.As(canvas.Faint, "  nothing of that name")}
 	}
+}
+
+// menuWidths are the columns of a menu: none for keys when no entry has one, and what the titles need within reason.
+func menuWidths(u *model.Menu, cols int) (keys, title int) {
+	for _, e := range u.All() {
+		if title = max(title, plain.Width(plain.Line(e.Title))); e.Keys != "" {
+			keys = max(keys, min(plain.Width(e.Keys)+1, 17))
+		}
+	}
+	if cols < 60 {
+		keys = min(keys, 11)
+	}
+	return keys, max(min(title, cols*5/8-keys, 64), 20)
 }
 
 func orElse(s, other string) string {
@@ -283,6 +321,9 @@ func formField(p *painter, field model.FormField, area model.Rect) {
 		if e.Text() == "" && field != model.FieldPrompt {
 			p.f.Rows[area.Row] = append(p.f.Rows[area.Row], canvas.As(canvas.Faint, "as configured"))
 		}
+		if list := f.Offered(p.m, field); field == f.At && len(list) > 0 {
+			p.f.Rows[area.Row] = append(p.f.Rows[area.Row], canvas.As(canvas.Faint, "  ctrl-n: "+strings.Join(list, ", ")))
+		}
 		return
 	}
 	value, more := "", ""
@@ -293,6 +334,9 @@ func formField(p *painter, field model.FormField, area model.Rect) {
 		value, more = orElse(f.ModeName(), "as configured"), "  left right: what it may do unasked"
 	case model.FieldWorktree:
 		value, more = map[bool]string{true: "yes", false: "no"}[f.Worktree], "  space: work in a git worktree of its own"
+	case model.FieldReview:
+		value, _ = f.Reviewer()
+		more = "  left right: who reviews the work in rounds, in a worktree"
 	default:
 	}
 	row := canvas.Row{canvas.As(canvas.Body, value)}
@@ -316,6 +360,8 @@ func fieldName(f model.FormField) string {
 		return "directory"
 	case model.FieldWorktree:
 		return "worktree"
+	case model.FieldReview:
+		return "review"
 	case model.FieldPrompt:
 		return "prompt"
 	}

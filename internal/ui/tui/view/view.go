@@ -15,7 +15,7 @@ import (
 // View draws the model at its size. Every row is one cell narrower than the screen: the last column stays empty, because
 // terminals disagree about wide characters there.
 func View(m *model.Model) canvas.Frame {
-	f := canvas.Frame{Rows: make([]canvas.Row, m.Rows), Title: title(m)}
+	f := canvas.Frame{Rows: make([]canvas.Row, m.Rows), Title: title(m), State: state(m)}
 	l := m.Layout()
 	if l.Small {
 		if m.Rows > 0 {
@@ -25,6 +25,10 @@ func View(m *model.Model) canvas.Frame {
 	}
 	p := &painter{m: m, l: l, f: &f}
 	f.Rows[0] = p.head()
+	if m.Focus == model.OnTerminal {
+		p.terminal()
+		return fit(f, l)
+	}
 	p.put(l.Banner, []canvas.Row{{canvas.As(canvas.Fail, m.Banner())}})
 	p.put(l.Tabs, []canvas.Row{p.tabs()})
 	switch m.Focus {
@@ -59,6 +63,17 @@ func title(m *model.Model) string {
 		return fmt.Sprintf("scv: %d need you", t.Need)
 	}
 	return "scv"
+}
+
+// state tells the same to the terminal.
+func state(m *model.Model) canvas.State {
+	switch t := m.Tally(); {
+	case t.Need > 0:
+		return canvas.Blocked
+	case t.Working > 0:
+		return canvas.Working
+	}
+	return canvas.Idle
 }
 
 // A painter draws one frame.
@@ -179,9 +194,9 @@ func (p *painter) foot() canvas.Row {
 func hint(p *painter) string {
 	switch p.m.Focus {
 	case model.OnCards:
-		return pick(p, "y approve  n deny  e explain  o open job  j k other request  esc back", "y approve  n deny  e why  esc back")
+		return pick(p, "y approve  n deny  N deny with a reason  m more answers  e explain  o open job  j k other request  esc back", "y approve  n deny  N reason  m more  esc")
 	case model.OnForm:
-		return pick(p, "tab next field  ctrl-j newline  ctrl-o editor  ctrl-s start  esc leave", "tab next  ctrl-s start  esc leave")
+		return pick(p, "tab next field  ctrl-j newline  ctrl-o editor  ctrl-t kept  ctrl-s start  esc leave", "tab next  ctrl-s start  esc leave")
 	case model.OnMenu:
 		return pick(p, "type to narrow  up down  enter do it  esc leave", "enter do it  esc leave")
 	case model.OnConfirm:
@@ -190,23 +205,55 @@ func hint(p *painter) string {
 		if p.m.Field.Kind == model.FieldSend {
 			return pick(p, "enter send  ctrl-j newline  tab mode  esc leave, the text is kept", "enter send  tab mode  esc leave")
 		}
-		if p.m.Field.Kind == model.FieldFork {
+		if p.m.Field.Kind == model.FieldDeny {
+			return "enter deny  esc back to the request"
+		}
+		if p.m.Field.Kind == model.FieldAttach {
+			return "enter attach  tab complete  esc leave"
+		}
+		if p.m.Field.Kind == model.FieldFork || p.m.Field.Kind == model.FieldFirst {
 			return "enter start  ctrl-j newline  esc leave"
 		}
 		return "enter done  esc clear"
+	case model.OnChat:
+		return pick(p, chatHint(p), "enter send  ctrl-x cancel  esc leave  f1")
 	case model.OnDetail:
-		return pick(p, "esc back  j k scroll  tab pane  / search  G end  s send  n new  x stop  y copy  ? help", "esc back  tab pane  / search  ? help")
-	case model.OnList:
+		if p.m.Chat.Open() {
+			return pick(p, "enter write  j k scroll  / search  n N match  G end  y copy  esc leave  ? help", "enter write  / search  esc leave")
+		}
+		return pick(p, "esc back  j k scroll  tab pane  / search  G end  s send  d diff  n new  x stop  y copy  ? help", "esc back  tab pane  / search  ? help")
+	case model.OnList, model.OnTerminal:
 	}
 	asks := ""
-	if len(p.m.Data.Approvals) > 0 {
+	if len(p.m.Requests) > 0 {
 		asks = "A approvals  "
 	}
-	long := "enter open  / filter  n new  s send  " + asks + "! mine  ? help  q quit"
+	long := "enter open  / filter  n new  s send  t takeover  " + asks + "! mine  ? help  q quit"
 	if p.l.Side {
-		long = "enter open  / filter  : command  n new  s send  " + asks + "x stop  r resume  space mark  y copy  m mouse  p plain  ! only mine  ? help  q quit"
+		long = "enter open  / filter  : command  n new  s send  t take over  " + asks + "x stop  r resume  space mark  y copy  m mouse  p plain  ! only mine  ? help  q quit"
 	}
 	return pick(p, long, "enter open  / filter  "+strings.Replace(asks, "approvals", "appr.", 1)+"? help")
+}
+
+// chatHint are the keys of a session that matter now.
+func chatHint(p *painter) string {
+	hint := "enter send  "
+	if len(p.m.Requests) > 0 {
+		hint += "ctrl-y requests  "
+	}
+	if p.m.Chat.Talk.Turn != "" {
+		hint += "ctrl-x cancel  "
+	}
+	if len(p.m.Chat.Talk.Queue) > 0 {
+		hint += "ctrl-p queue  "
+	}
+	const end = "tab read  esc leave"
+	for _, more := range []string{"ctrl-r earlier  ", "ctrl-o editor  ", "ctrl-t file  ", "ctrl-j newline  ", "f1 keys  "} {
+		if len(hint)+len(more)+len(end) <= p.l.Cols {
+			hint += more
+		}
+	}
+	return hint + end
 }
 
 // pick is the long form where it fits.

@@ -3,11 +3,11 @@ package view
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,68 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden screens anew")
 
-const session = wire.SessionID("workbench-0123456789abcdef")
-
 // sizes are those at which every screen is kept.
 var sizes = [][2]int{{40, 12}, {80, 24}, {120, 40}, {200, 50}}
-
-// at is 12:04:30 on a day, UTC.
-var at = time.Date(2026, 11, 30, 12, 4, 30, 0, time.UTC)
-
-func unix(clock string) uint64 {
-	c, err := time.Parse("15:04", clock)
-	if err != nil {
-		panic(err)
-	}
-	return uint64(time.Date(2026, 11, 30, c.Hour(), c.Minute(), 0, 0, time.UTC).Unix())
-}
-
-func job(n uint64, state wire.AgentState, agent, task, detail, since string) wire.Job {
-	j := wire.Job{
-		Session: session, Job: wire.NewJobID(n), Agent: agent, Task: task, State: state, Workspace: "/home/me/app", Cwd: "/home/me/app",
-		StartedBy: wire.OriginOwner, Conversation: new(wire.NewConversationID(agent, n)), CreatedUnixSeconds: unix("09:00") + n, UpdatedUnixSeconds: unix(since),
-	}
-	if detail != "" {
-		j.Detail = &detail
-	}
-	if state != wire.StateQueued {
-		j.Run = new(wire.NewRunHandle(agent, fmt.Sprintf("%06d", n)))
-	}
-	return j
-}
-
-func workbench() *wire.Snapshot {
-	interrupted := job(6, wire.StateInterrupted, "codex", "Tidy the build", "the machine went down", "11:30")
-	interrupted.Resumable = true
-	done := job(3, wire.StateCompleted, "claude", "Explain this repository", "", "10:05")
-	done.Usage = &wire.JobUsage{InputTokens: new(uint64(12345)), OutputTokens: new(uint64(678)), CostUSD: new(0.0421)}
-	return &wire.Snapshot{
-		Jobs: []wire.Job{
-			job(15, wire.StateQueued, "codex", "Then run the benchmarks", "", "12:03"),
-			job(14, wire.StateWorking, "claude", "Add retry to uploader", "tool", "12:03"),
-			job(13, wire.StateWorking, "gemini", "Write docs for the parser", "text", "12:04"),
-			job(12, wire.StateAwaitingInput, "codex", "Fix the flaky retry test in net/http", "rm -rf build && make test", "12:03"),
-			job(11, wire.StateWorking, "codex", "修复分词器中的内存分配 so that it allocates less in the hot loop", "tool", "12:02"),
-			job(9, wire.StateAwaitingInput, "claude", "Migrate config to TOML", "write", "12:01"),
-			job(7, wire.StateUnknown, "opencode", "Port tests to testify", "quiet", "11:42"),
-			interrupted,
-			job(5, wire.StateFailed, "codex", "Bump Go version", "exit 1", "11:02"),
-			done,
-			job(2, wire.StateCancelled, "codex", "👩‍👩‍👧 emoji, e\u0301 combining, \u202eturned\u202c text and a tail that goes on and on", "", "10:01"),
-		},
-		Runs: []wire.Run{
-			{Handle: "codex-000012", Agent: "codex", Session: session, Transport: wire.TransportACP, Job: new(wire.JobID("job-12")), Cwd: "/home/me/app", State: wire.StateAwaitingInput, Live: true, StartedUnixSeconds: unix("12:00"), LastActivityUnixSeconds: unix("12:03")},
-			{Handle: "codex-0000aa", Agent: "codex", Session: session, Transport: wire.TransportACP, Cwd: "/home/me/other", State: wire.StateIdle, Live: true, StartedUnixSeconds: unix("11:50"), LastActivityUnixSeconds: unix("11:55")},
-			{Handle: "codex-000005", Agent: "codex", Session: session, Transport: wire.TransportCLI, Jobs: []wire.JobID{"job-5"}, Cwd: "/home/me/app", State: wire.StateFailed, StartedUnixSeconds: unix("11:00")},
-		},
-		Sessions: []wire.Session{{ID: session, Label: "workbench", Workspace: "/home/me/app", Live: true, State: wire.StateWorking}},
-		Approvals: []wire.Approval{
-			{ID: "ap-00000000000c", Session: session, Job: "job-12", Name: "shell", Risk: "process", Cwd: "/home/me/app", Summary: "run a command in the shell", Agent: "codex", Tool: "shell", Command: "rm -rf build && make test", Warnings: []string{"it removes files"}, SinceUnixSeconds: unix("12:03"), ExpiresUnixSeconds: wire.NoDeadline, Digest: new("d12")},
-			{ID: "ap-000000000009", Session: session, Job: "job-9", Name: "write", Risk: "write", Cwd: "/home/me/src/app", Summary: "config.toml (new file, 41 lines)", SinceUnixSeconds: unix("12:01"), ExpiresUnixSeconds: unix("12:10"), Digest: new("d9")},
-		},
-		Restorable: []wire.RestorableSession{{ID: "5f1c6e1e-0000-4000-8000-000000000000", Label: "TUI", Workspace: "/home/me/app", Queued: 2, SavedUnixSeconds: unix("09:30")}},
-	}
-}
 
 // A stage plays a scene.
 type stage struct {
@@ -120,41 +60,16 @@ func (s *stage) answer(effects []model.Effect) {
 			if e.Run != "" {
 				s.send(logOf(e.Source))
 			}
+		case model.Attach:
+			s.send(model.Screened{Source: e.Source, Page: terminalPage(e.Cols, e.Rows)})
+		case model.Compare:
+			s.send(model.Compared{Then: e.Then, Diff: &model.Difference{
+				Base: "3f9a2c52c1b0", Stat: " net/http/retry.go | 4 ++--\n 1 file changed\n",
+				Patch: "diff --git a/net/http/retry.go b/net/http/retry.go\n--- a/net/http/retry.go\n+++ b/net/http/retry.go\n@@ -1,2 +1,2 @@\n package http\n-\tretry(1)\n+\tretry(3) // 重试三次\n", Left: 900_000,
+			}})
 		case model.Call:
 			s.send(model.Called{Then: e.Then, Status: statusFor(e.Cmd)})
 		}
-	}
-}
-
-func statusFor(cmd wire.Command) *wire.DaemonStatus {
-	switch cmd.(type) {
-	case wire.Why:
-		return &wire.DaemonStatus{Why: &wire.WhyReport{Job: "job-12", State: wire.StateAwaitingInput, SinceUnixSeconds: unix("12:03"), Evidence: wire.List[wire.Evidence]{
-			{AtMs: unix("12:00") * 1000, Source: "owner", Fact: "started it"}, {AtMs: unix("12:03") * 1000, Source: "agent", Fact: "asked to run a command"},
-		}}}
-	case wire.JobResultCommand:
-		return &wire.DaemonStatus{JobResult: &wire.JobResult{State: wire.StateCompleted, Reply: new("The repository holds a daemon and its clients.\n\n- one\n- two: 中文 in a list")}}
-	}
-	return &wire.DaemonStatus{}
-}
-
-func logOf(source uint64) model.Logged {
-	ms := func(clock string, s uint64) uint64 { return (unix(clock) + s) * 1000 }
-	return model.Logged{Source: source, Events: []wire.RunEvent{
-		{TsMs: ms("12:03", 40), Kind: wire.EventTurnStarted, Text: "Fix the flaky retry test in net/http"},
-		{TsMs: ms("12:03", 51), Kind: wire.EventTool, Text: "read internal/lex/token.go"},
-		{TsMs: ms("12:03", 58), Kind: wire.EventText, Text: "The hot loop allocates one slice per token, which is why the benchmark spends most of its time in the collector; 我会修复它，然后再运行测试。"},
-		{TsMs: ms("12:04", 2), Kind: wire.EventToolFailed, Text: "go test ./net/http: exit 1"},
-		{TsMs: ms("12:04", 5), Kind: wire.EventPlan, Text: "3/5 measure again"},
-		{TsMs: ms("12:04", 9), Kind: wire.EventApprovalRequested, Text: "rm -rf build && make test", Risk: new("process")},
-	}}
-}
-
-func agents() []model.Agent {
-	return []model.Agent{
-		{Name: "claude", Mode: "on-risk", Install: "npm install -g claude", SignIn: "claude login"},
-		{Name: "codex", Mode: "on-risk", Path: "/usr/bin/codex", SignIn: "codex login"},
-		{Name: "demo", Mode: "auto", Path: "/usr/bin/scv"},
 	}
 }
 
@@ -162,7 +77,7 @@ func agents() []model.Agent {
 func open(t *testing.T, cols, rows int, view *wire.Snapshot) *stage {
 	s := &stage{t: t, m: model.New(model.Options{NewKey: func() string { return "k" }, Cwd: "/home/me/app", Home: "~/.scv"})}
 	effects := s.send(model.Resized{Cols: cols, Rows: rows}, model.Found{Agents: agents()},
-		model.Connected{Server: wire.PeerInfo{Name: "scv", Version: "1.2.3"}, Features: []string{wire.FeatureMode, wire.FeatureWhy, wire.FeatureWatch, wire.FeatureResultPage}},
+		model.Connected{Server: wire.PeerInfo{Name: "scv", Version: "1.2.3"}, Features: []string{wire.FeatureMode, wire.FeatureWhy, wire.FeatureWatch, wire.FeatureResultPage, wire.FeatureApprovals, wire.FeatureDiff, wire.FeatureForecast, wire.FeatureWorktree}},
 		model.Listed{View: view})
 	s.answer(effects)
 	return s
@@ -173,16 +88,23 @@ func scenes() map[string]func(s *stage) {
 	keys := func(keys ...string) func(*stage) {
 		return func(s *stage) { s.answer(s.press(keys...)) }
 	}
-	return map[string]func(s *stage){
+	all := map[string]func(s *stage){
 		"all":       func(*stage) {},
 		"jobs":      keys("2"),
 		"runs":      keys("3"),
 		"sessions":  keys("4"),
 		"agents":    keys("6"),
 		"log":       keys("enter"),
-		"result":    keys("enter", "tab"),
+		"diff":      keys("d"),
+		"forecast":  keys("j", "enter", "shift-tab"),
+		"deny":      keys("A", "N", "type:use the staging host"),
+		"answers":   keys("A", "m"),
+		"trees":     keys("5"),
+		"tree":      keys("5", "enter"),
+		"takeover":  keys("t"),
+		"result":    keys("enter", "tab", "tab"),
 		"info":      keys("i"),
-		"why":       keys("enter", "tab", "tab", "tab"),
+		"why":       keys("enter", "tab", "tab", "tab", "tab"),
 		"usage":     keys("enter", "shift-tab"),
 		"approvals": keys("A"),
 		"filter":    keys("/", "type:state:failed|waits"),
@@ -205,6 +127,8 @@ func scenes() map[string]func(s *stage) {
 			s.send(model.Listed{View: v})
 		},
 	}
+	maps.Copy(all, chatScenes())
+	return all
 }
 
 func screenText(f canvas.Frame) string {

@@ -34,6 +34,7 @@ type Scroll struct {
 	Follow bool
 	Gone   bool // older lines were dropped
 	bound  bool // drop what is beyond the bounds
+	gone   int  // lines that were dropped
 }
 
 // NewScroll is an empty text for a window of this width. A bounded one drops its oldest lines, and follows its end.
@@ -69,6 +70,7 @@ func (s *Scroll) Add(lines ...Line) {
 		s.lines, s.counts = slices.Delete(s.lines, 0, drop), slices.Delete(s.counts, 0, drop)
 		s.rows = slices.Delete(s.rows, 0, rows)
 		s.top, s.Gone = max(s.top-rows, 0), true
+		s.gone += drop
 	}
 }
 
@@ -76,6 +78,23 @@ func (s *Scroll) wrap(l Line) {
 	rows := canvas.Wrap(l.Head, l.Role, l.Text, max(s.width, 2))
 	s.counts = append(s.counts, len(rows))
 	s.rows = append(s.rows, rows...)
+}
+
+// Mark is the number of the line that is added next. Numbers stay when older lines are dropped.
+func (s *Scroll) Mark() int { return s.gone + len(s.lines) }
+
+// Cut takes the lines off from a mark on.
+func (s *Scroll) Cut(mark int) {
+	keep := max(mark-s.gone, 0)
+	if keep >= len(s.lines) {
+		return
+	}
+	rows := 0
+	for i := keep; i < len(s.lines); i++ {
+		s.bytes -= len(s.lines[i].Text)
+		rows += s.counts[i]
+	}
+	s.lines, s.counts, s.rows = s.lines[:keep], s.counts[:keep], s.rows[:len(s.rows)-rows]
 }
 
 // Width is the width of the window.

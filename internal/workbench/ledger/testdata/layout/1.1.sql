@@ -1,0 +1,35 @@
+PRAGMA user_version=1;
+CREATE TABLE conversation (id TEXT PRIMARY KEY, session TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO "conversation" VALUES('demo-1','workbench-fd6dc5a682737072','{"id":"demo-1","session":"workbench-fd6dc5a682737072","agent":"demo","cwd":"/w","vendor":"14745659-5f1f-4a70-8ab4-6aefb4acb334","turns":1,"mode":"on-risk","rev":4294967313}');
+INSERT INTO "conversation" VALUES('demo-2','workbench-fd6dc5a682737072','{"id":"demo-2","session":"workbench-fd6dc5a682737072","agent":"demo","cwd":"/w","vendor":"e94c7e80-5dd6-430e-8991-a84b252e6620","turns":1,"mode":"on-risk","rev":4294967335}');
+INSERT INTO "conversation" VALUES('demo-3','workbench-fd6dc5a682737072','{"id":"demo-3","session":"workbench-fd6dc5a682737072","agent":"demo","cwd":"/w","vendor":"d6f7f8da-2890-40f8-b309-f6cf3b5d0daa","turns":1,"mode":"on-risk","rev":4294967350}');
+CREATE TABLE job (
+	num INTEGER PRIMARY KEY, session TEXT NOT NULL, conversation TEXT NOT NULL, key TEXT,
+	open INTEGER NOT NULL, dismissed INTEGER NOT NULL, body TEXT NOT NULL);
+INSERT INTO "job" VALUES(1,'workbench-fd6dc5a682737072','demo-1','371b1e0626eaef4511a2c2d1f42d9f25',0,0,'{"session":"workbench-fd6dc5a682737072","job":"job-1","agent":"demo","task":"@@say:hello","workspace":"/w","cwd":"/w","state":"completed","started_by":"owner","conversation":"demo-1","run":"demo-664022","created_unix_seconds":1796061842,"updated_unix_seconds":1796061842,"rev":4294967315,"mode":"on-risk","usage":{"input_tokens":3,"output_tokens":2},"num":1,"key":"371b1e0626eaef4511a2c2d1f42d9f25","principal":{"who":"owner","way":"cli"},"turn":1,"finished_unix_seconds":1796061842,"evidence":[{"at_ms":1796061842393,"source":"owner","fact":"asked for by owner through cli"},{"at_ms":1796061842393,"source":"daemon","fact":"turn 1 of demo-1 was given to demo-664022"},{"at_ms":1796061842451,"source":"process","fact":"process 15886 was started as demo-664022"},{"at_ms":1796061842453,"source":"agent","fact":"the agent took the prompt"},{"at_ms":1796061842465,"source":"agent","fact":"it completed"}],"home":"1a1edece-0950-44b8-ae93-35135abf9738","machine":"local","assigned":1}');
+INSERT INTO "job" VALUES(2,'workbench-fd6dc5a682737072','demo-2','30bc7ddc3ad1f5911f4650b022734355',0,0,'{"session":"workbench-fd6dc5a682737072","job":"job-2","agent":"demo","task":"@@say:second|tool:ls|say:done","workspace":"/w","cwd":"/w","state":"completed","started_by":"owner","conversation":"demo-2","run":"demo-04779b","created_unix_seconds":1796061842,"updated_unix_seconds":1796061842,"rev":4294967337,"mode":"on-risk","usage":{"input_tokens":8,"output_tokens":3},"num":2,"key":"30bc7ddc3ad1f5911f4650b022734355","principal":{"who":"owner","way":"cli"},"turn":1,"finished_unix_seconds":1796061842,"evidence":[{"at_ms":1796061842489,"source":"owner","fact":"asked for by owner through cli"},{"at_ms":1796061842489,"source":"daemon","fact":"turn 1 of demo-2 was given to demo-04779b"},{"at_ms":1796061842534,"source":"process","fact":"process 15905 was started as demo-04779b"},{"at_ms":1796061842541,"source":"agent","fact":"the agent took the prompt"},{"at_ms":1796061842547,"source":"agent","fact":"it completed"}],"home":"1a1edece-0950-44b8-ae93-35135abf9738","machine":"local","assigned":1}');
+INSERT INTO "job" VALUES(3,'workbench-fd6dc5a682737072','demo-3','0b7940ae80559cf450659729229fed45',1,0,'{"session":"workbench-fd6dc5a682737072","job":"job-3","agent":"demo","task":"@@say:third|sleep:60000","workspace":"/w","cwd":"/w","state":"working","detail":"third","started_by":"owner","conversation":"demo-3","run":"demo-a2af14","created_unix_seconds":1796061842,"updated_unix_seconds":1796061842,"rev":4294967355,"mode":"on-risk","num":3,"key":"0b7940ae80559cf450659729229fed45","principal":{"who":"owner","way":"cli"},"turn":1,"evidence":[{"at_ms":1796061842571,"source":"owner","fact":"asked for by owner through cli"},{"at_ms":1796061842571,"source":"daemon","fact":"turn 1 of demo-3 was given to demo-a2af14"},{"at_ms":1796061842646,"source":"process","fact":"process 15925 was started as demo-a2af14"},{"at_ms":1796061842653,"source":"agent","fact":"the agent took the prompt"}],"home":"1a1edece-0950-44b8-ae93-35135abf9738","machine":"local","assigned":1}');
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO "meta" VALUES('counters','{"job":3,"runs":3,"conversations":{"demo":3}}');
+INSERT INTO "meta" VALUES('home','1a1edece-0950-44b8-ae93-35135abf9738');
+INSERT INTO "meta" VALUES('layout','1');
+INSERT INTO "meta" VALUES('starts','1');
+CREATE TABLE prompt (num INTEGER PRIMARY KEY, body TEXT NOT NULL);
+INSERT INTO "prompt" VALUES(1,'@@say:hello');
+INSERT INTO "prompt" VALUES(2,'@@say:second|tool:ls|say:done');
+INSERT INTO "prompt" VALUES(3,'@@say:third|sleep:60000');
+CREATE TABLE result (num INTEGER PRIMARY KEY, reply TEXT NOT NULL, error TEXT NOT NULL);
+INSERT INTO "result" VALUES(1,'hello','');
+INSERT INTO "result" VALUES(2,'done','');
+CREATE TABLE run (
+	handle TEXT PRIMARY KEY, conversation TEXT NOT NULL, live INTEGER NOT NULL, ended INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO "run" VALUES('demo-04779b','demo-2',0,1796061842,'{"handle":"demo-04779b","agent":"demo","session":"workbench-fd6dc5a682737072","transport":"cli","conversation":"demo-2","turn":1,"jobs":["job-2"],"cwd":"/w","state":"completed","started_unix_seconds":1796061842,"last_activity_unix_seconds":1796061842,"live":false,"rev":4294967341,"pos":{"frame":4,"index":11},"new_id":"e94c7e80-5dd6-430e-8991-a84b252e6620","ended_unix_seconds":1796061842}');
+INSERT INTO "run" VALUES('demo-664022','demo-1',0,1796061842,'{"handle":"demo-664022","agent":"demo","session":"workbench-fd6dc5a682737072","transport":"cli","conversation":"demo-1","turn":1,"jobs":["job-1"],"cwd":"/w","state":"completed","started_unix_seconds":1796061842,"last_activity_unix_seconds":1796061842,"live":false,"rev":4294967319,"pos":{"frame":5,"index":5},"new_id":"14745659-5f1f-4a70-8ab4-6aefb4acb334","ended_unix_seconds":1796061842}');
+INSERT INTO "run" VALUES('demo-a2af14','demo-3',1,0,'{"handle":"demo-a2af14","agent":"demo","session":"workbench-fd6dc5a682737072","transport":"cli","conversation":"demo-3","turn":1,"job":"job-3","jobs":["job-3"],"cwd":"/w","state":"working","detail":"third","started_unix_seconds":1796061842,"last_activity_unix_seconds":1796061842,"live":true,"rev":4294967356,"pid":15925,"pos":{"frame":4,"index":3},"new_id":"d6f7f8da-2890-40f8-b309-f6cf3b5d0daa"}');
+CREATE TABLE session (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO "session" VALUES('workbench-fd6dc5a682737072','{"id":"workbench-fd6dc5a682737072","label":"workbench","workspace":"/w","live":true,"state":"working","rev":4294967345,"created_unix_seconds":1796061842}');
+CREATE UNIQUE INDEX job_key ON job(key) WHERE key IS NOT NULL;
+CREATE INDEX job_open ON job(num) WHERE open = 1;
+CREATE INDEX job_listed ON job(num) WHERE dismissed = 0;
+CREATE INDEX run_live ON run(handle) WHERE live = 1;
+CREATE INDEX run_ended ON run(ended, handle) WHERE live = 0;

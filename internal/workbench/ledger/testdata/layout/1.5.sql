@@ -1,0 +1,45 @@
+PRAGMA user_version=5;
+CREATE TABLE approval (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, over INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE conversation (id TEXT PRIMARY KEY, session TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE hold (id TEXT PRIMARY KEY, over INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE job (
+	num INTEGER PRIMARY KEY, session TEXT NOT NULL, conversation TEXT NOT NULL, key TEXT,
+	open INTEGER NOT NULL, dismissed INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE prompt (num INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE result (num INTEGER PRIMARY KEY, reply TEXT NOT NULL, error TEXT NOT NULL);
+CREATE TABLE rule (num INTEGER PRIMARY KEY, removed INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE run (
+	handle TEXT PRIMARY KEY, conversation TEXT NOT NULL, live INTEGER NOT NULL, ended INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE session (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE talk (id TEXT PRIMARY KEY, updated INTEGER NOT NULL, ended INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE talk_message (talk TEXT NOT NULL, num INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (talk, num)) WITHOUT ROWID;
+CREATE TABLE talk_prompt (talk TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (talk, id)) WITHOUT ROWID;
+CREATE TABLE usage (num INTEGER PRIMARY KEY, at INTEGER NOT NULL, agent TEXT NOT NULL, input INTEGER, output INTEGER, cost REAL);
+CREATE INDEX approval_open ON approval(num) WHERE over = 0;
+CREATE UNIQUE INDEX job_key ON job(key) WHERE key IS NOT NULL;
+CREATE INDEX job_listed ON job(num) WHERE dismissed = 0;
+CREATE INDEX job_open ON job(num) WHERE open = 1;
+CREATE INDEX run_ended ON run(ended, handle) WHERE live = 0;
+CREATE INDEX run_live ON run(handle) WHERE live = 1;
+CREATE INDEX talk_open ON talk(id) WHERE ended = 0;
+CREATE INDEX talk_updated ON talk(updated, id);
+CREATE INDEX usage_at ON usage(at);
+INSERT INTO approval VALUES(1,'ap-1',0,'{"id":"ap-1","session":"workbench-0123456789abcdef","job":"job-2","name":"","risk":"","cwd":"","summary":"","since_unix_seconds":0,"expires_unix_seconds":4102444800,"command":"rm -r x","state":"open","num":1,"conversation":"codex-2","workspace":"/w","request":"r-1"}');
+INSERT INTO conversation VALUES('codex-1','workbench-0123456789abcdef','{"id":"codex-1","session":"workbench-0123456789abcdef","agent":"codex","cwd":"/w","vendor":"v","turns":1,"rev":1}');
+INSERT INTO conversation VALUES('codex-2','workbench-0123456789abcdef','{"id":"codex-2","session":"workbench-0123456789abcdef","agent":"codex","cwd":"/w","vendor":"v","turns":1,"rev":2}');
+INSERT INTO hold VALUES('codex:quota',0,'{"agent":"codex","class":"quota","job":"workbench-0123456789abcdef/job-2","since_unix_seconds":7,"until_unix_seconds":9}');
+INSERT INTO job VALUES(1,'workbench-0123456789abcdef','codex-1','key-1',0,0,'{"session":"workbench-0123456789abcdef","job":"job-1","agent":"codex","task":"mend <it> & go","workspace":"/w","cwd":"/w","state":"completed","detail":"a detail","started_by":"owner","conversation":"codex-1","run":"codex-000001","created_unix_seconds":1,"updated_unix_seconds":2,"rev":1,"mode":"on-risk","usage":{"input_tokens":3},"num":1,"key":"key-1","principal":{"who":"owner","way":"cli"},"turn":1,"evidence":[{"at_ms":1,"source":"owner","fact":"asked for"}],"home":"h","machine":"local","assigned":1}');
+INSERT INTO job VALUES(2,'workbench-0123456789abcdef','codex-2',NULL,1,0,'{"session":"workbench-0123456789abcdef","job":"job-2","agent":"codex","task":"mend <it> & go","workspace":"/w","cwd":"/w","state":"awaiting_input","detail":"a detail","started_by":"owner","conversation":"codex-2","run":"codex-000002","created_unix_seconds":1,"updated_unix_seconds":2,"rev":2,"mode":"on-risk","usage":{"input_tokens":3},"num":2,"principal":{"who":"owner","way":"cli"},"turn":1,"evidence":[{"at_ms":1,"source":"owner","fact":"asked for"}],"home":"h","machine":"local","assigned":1}');
+INSERT INTO meta VALUES('counters','{"job":2,"runs":2,"conversations":{"codex":2},"approvals":1,"rules":1}');
+INSERT INTO meta VALUES('home','5f648232-828f-4ae6-a753-ab7d4887c551');
+INSERT INTO meta VALUES('layout','1');
+INSERT INTO meta VALUES('starts','1');
+INSERT INTO prompt VALUES(1,'prompt job-1');
+INSERT INTO prompt VALUES(2,'prompt job-2');
+INSERT INTO result VALUES(1,'reply job-1','e');
+INSERT INTO rule VALUES(1,0,'{"id":"rule-1","effect":"","num":1}');
+INSERT INTO run VALUES('codex-000001','codex-1',0,1,'{"handle":"codex-000001","agent":"codex","session":"workbench-0123456789abcdef","transport":"cli","conversation":"codex-1","turn":1,"jobs":["job-1"],"cwd":"/w","state":"completed","started_unix_seconds":1,"last_activity_unix_seconds":2,"live":false,"pid":7,"pos":{"frame":3,"index":4},"new_id":"uuid","ended_unix_seconds":1}');
+INSERT INTO run VALUES('codex-000002','codex-2',1,0,'{"handle":"codex-000002","agent":"codex","session":"workbench-0123456789abcdef","transport":"cli","conversation":"codex-2","turn":1,"jobs":["job-2"],"cwd":"/w","state":"awaiting_input","started_unix_seconds":1,"last_activity_unix_seconds":2,"live":true,"pid":7,"pos":{"frame":3,"index":4},"new_id":"uuid"}');
+INSERT INTO session VALUES('workbench-0123456789abcdef','{"id":"workbench-0123456789abcdef","label":"workbench","workspace":"/w","live":true,"state":"idle","created_unix_seconds":1}');
+INSERT INTO usage VALUES(1,0,'codex',3,NULL,NULL);
