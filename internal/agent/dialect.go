@@ -33,6 +33,17 @@ type Dialect interface {
 	Restore(state json.RawMessage) error
 }
 
+// Restore is what a dialect whose folded state is data restores it by: the whole of it, or, when the checkpoint cannot be
+// read, nothing of it.
+func Restore[State any](into *State, checkpoint json.RawMessage) error {
+	var s State
+	if err := json.Unmarshal(checkpoint, &s); err != nil {
+		return err
+	}
+	*into = s
+	return nil
+}
+
 // A Kind is one agent that can be asked for by name.
 type Kind struct {
 	Name      string // such as "codex"

@@ -37,6 +37,15 @@ func (s Settings) WithPrompt(argv []string, prompt string) []string {
 	return append(append(argv, s.PromptArgs...), prompt)
 }
 
+// StdinPrompt is what a process that serves one turn reads as its prompt: nothing for an owner's own command, which has it
+// as its last argument.
+func (s Settings) StdinPrompt(t Turn) []byte {
+	if s.OwnCommand {
+		return nil
+	}
+	return []byte(t.Prompt)
+}
+
 func fill(own []string, mark, value string, options func(string) []string) []string {
 	switch {
 	case value == "":

@@ -118,14 +118,7 @@ func (d *dialect) Next(w agent.Wishes, n uint64) (agent.Message, bool) {
 func (d *dialect) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.state) }
 
 // Restore replaces the folded state.
-func (d *dialect) Restore(data json.RawMessage) error {
-	var s state
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	d.state = s
-	return nil
-}
+func (d *dialect) Restore(data json.RawMessage) error { return agent.Restore(&d.state, data) }
 
 // sent folds a message of ours that came back.
 func (d *dialect) sent(in agent.Input) []agent.Fact {

@@ -249,11 +249,4 @@ func (s *liveState) refuse(turn uint32, what, why string) []agent.Fact {
 func (d *live) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.state) }
 
 // Restore replaces the folded state.
-func (d *live) Restore(data json.RawMessage) error {
-	var s liveState
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	d.state = s
-	return nil
-}
+func (d *live) Restore(data json.RawMessage) error { return agent.Restore(&d.state, data) }

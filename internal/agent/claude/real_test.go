@@ -128,30 +128,13 @@ func TestC7_FourResumedTurnsHaveEqualShares(t *testing.T) {
 
 // TestT49_NoPromptInAnyCommandLine looks at every process while a turn runs.
 func TestT49_NoPromptInAnyCommandLine(t *testing.T) {
-	a := realagent.Claude(t, realagent.Options{})
-	const planted = "sk-planted0123456789abcdef"
-	a.Run(t, realagent.Turn{
-		Prompt: planted + " @@slow:200", NewID: newID, DuringSignal: syscall.SIGINT,
-		During: func(t testing.TB) { realagent.NotInCommandLines(t, planted) },
-	})
+	realagent.Claude(t, realagent.Options{}).NoPromptInCommandLines(t, realagent.Turn{NewID: newID})
 }
 
 // TestT48_ForeignCredentialsStayBehind gives the daemon's environment a credential of another tool and lets the agent
 // print its own.
 func TestT48_ForeignCredentialsStayBehind(t *testing.T) {
-	a := realagent.Claude(t, realagent.Options{})
-	a.Env = append(a.Env, "OPENAI_API_KEY=planted-foreign", "GH_TOKEN=planted-token", "SSH_AUTH_SOCK=/planted/sock")
-	recording := a.Run(t, realagent.Turn{Prompt: "@@shell:env|say:x", NewID: newID, Mode: agent.ModeAuto})
-	seen := false
-	for _, e := range recording {
-		seen = seen || strings.Contains(e.Text, "PATH=")
-		if strings.Contains(e.Text, "planted") {
-			t.Errorf("the agent's shell has %s", e.Text)
-		}
-	}
-	if !seen {
-		t.Error("the agent printed no environment")
-	}
+	realagent.Claude(t, realagent.Options{}).ForeignStaysBehind(t, "OPENAI_API_KEY", realagent.Turn{NewID: newID})
 }
 
 // TestModes_TheRunsModeIsKept tries to write a file by a shell command and by the agent's own tool in each mode, with

@@ -2,10 +2,10 @@ package codex_test
 
 import (
 	"flag"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"scv/internal/agent"
 	"scv/internal/agent/codex"
 	"scv/internal/testkit/realagent"
 )
@@ -16,50 +16,20 @@ var update = flag.Bool("update", false, "record from the real agent; once more: 
 // TestC4C5_RecordedTurns replays what the real codex said: whole, byte by byte, from every checkpoint and with the
 // state through JSON at every frame it gives the same facts, and those are the golden ones.
 func TestC4C5_RecordedTurns(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recordings: %v", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
-		t.Run(name, func(t *testing.T) {
-			kind := codex.Kind()
-			if strings.HasPrefix(name, "live-") {
-				kind = codex.LiveKind()
-			}
-			items := realagent.Load(t, file).Check(t, kind)
-			realagent.Golden(t, "testdata/"+name+".golden", realagent.Render(items), *update)
-		})
-	}
+	realagent.Recorded(t, func(name string) agent.Kind {
+		if strings.HasPrefix(name, "live-") {
+			return codex.LiveKind()
+		}
+		return codex.Kind()
+	}, *update)
 }
 
 // TestC5_TheExitCodeOfALiveProcessDecidesNothing does the same for processes that served several turns.
 func TestC5_TheExitCodeOfALiveProcessDecidesNothing(t *testing.T) {
-	for _, name := range []string{"live-ok", "live-500", "live-cancelled", "live-refusal"} {
-		recording := realagent.Load(t, "testdata/"+name+".jsonl")
-		want := realagent.Endings(recording.Replay(t, codex.LiveKind()))
-		for _, code := range []int{0, 1, 127, 255} {
-			recording[len(recording)-1] = realagent.Entry{Kind: "exit", Code: code}
-			got := realagent.Endings(recording.Replay(t, codex.LiveKind()))
-			for i := range want {
-				if len(got) != len(want) || got[i].State != want[i].State || got[i].Class != want[i].Class {
-					t.Errorf("%s with exit code %d ends %+v, want %+v", name, code, got, want)
-				}
-			}
-		}
-	}
+	realagent.ExitCodeDecidesNothing(t, codex.LiveKind(), "live-ok", "live-500", "live-cancelled", "live-refusal")
 }
 
 // TestC5_TheExitCodeDecidesNothing exchanges the exit codes of recorded turns and finds the same states.
 func TestC5_TheExitCodeDecidesNothing(t *testing.T) {
-	for _, name := range []string{"ok", "error-500", "refusal"} {
-		recording := realagent.Load(t, "testdata/"+name+".jsonl")
-		want := realagent.Ending(t, recording.Replay(t, codex.Kind()))
-		for _, code := range []int{0, 1, 127, 255} {
-			recording[len(recording)-1] = realagent.Entry{Kind: "exit", Code: code}
-			if got := realagent.Ending(t, recording.Replay(t, codex.Kind())); got.State != want.State || got.Class != want.Class {
-				t.Errorf("%s with exit code %d is %s %s, want %s %s", name, code, got.State, got.Class, want.State, want.Class)
-			}
-		}
-	}
+	realagent.ExitCodeDecidesNothing(t, codex.Kind(), "ok", "error-500", "refusal")
 }

@@ -154,14 +154,7 @@ func (d *live) Next(w agent.Wishes, n uint64) (agent.Message, bool) {
 func (d *live) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.s) }
 
 // Restore replaces the folded state.
-func (d *live) Restore(data json.RawMessage) error {
-	var s liveState
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	d.s = s
-	return nil
-}
+func (d *live) Restore(data json.RawMessage) error { return agent.Restore(&d.s, data) }
 
 // line reads one line of standard output.
 func (s *liveState) line(line []byte) []agent.Fact {

@@ -7,6 +7,7 @@ import (
 
 	"scv/internal/agent"
 	"scv/internal/agent/codex"
+	"scv/internal/run/fold/foldtest"
 )
 
 func plan(t *testing.T, s agent.Settings, turn agent.Turn) agent.Launch {
@@ -69,32 +70,5 @@ func FuzzLine(f *testing.F) {
 	} {
 		f.Add([]byte(line))
 	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		dialect := codex.Kind().New(agent.Settings{})
-		ends := 0
-		for _, in := range []agent.Input{
-			{Kind: agent.InputStarted},
-			{Kind: agent.InputSent, Key: "turn:1", N: 1},
-			{Kind: agent.InputOut, Line: line},
-			{Kind: agent.InputErr, Line: line},
-			{Kind: agent.InputOut, Line: line},
-			{Kind: agent.InputExit},
-		} {
-			for _, fact := range dialect.Feed(in) {
-				if fact.Kind == agent.FactTurnEnded {
-					ends++
-				}
-			}
-			state, err := dialect.Checkpoint()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := dialect.Restore(state); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if ends != 1 {
-			t.Errorf("the turn ended %d times", ends)
-		}
-	})
+	f.Fuzz(func(t *testing.T, line []byte) { foldtest.Line(t, codex.Kind(), line) })
 }

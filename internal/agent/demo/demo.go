@@ -5,6 +5,7 @@ package demo
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,11 +37,13 @@ type state struct {
 }
 
 // Plan starts this program as the agent. The reserved argument comes first, since it is what main looks for.
-func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) {
-	if err := d.settings.CheckTurn(t); err != nil {
+func (d *dialect) Plan(t agent.Turn) (agent.Launch, error) { return launch(d.settings, t) }
+
+func launch(s agent.Settings, t agent.Turn, flags ...string) (agent.Launch, error) {
+	if err := s.CheckTurn(t); err != nil {
 		return agent.Launch{}, err
 	}
-	argv := append([]string{d.settings.Program("scv"), Argument}, d.settings.Args...)
+	argv := slices.Concat([]string{s.Program("scv"), Argument}, s.Args, flags)
 	if t.Session != "" {
 		argv = append(argv, "--resume", t.Session)
 	} else if t.NewID != "" {
@@ -67,14 +70,7 @@ func (d *dialect) Next(wishes agent.Wishes, _ uint64) (agent.Message, bool) {
 func (d *dialect) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.state) }
 
 // Restore replaces the folded state.
-func (d *dialect) Restore(data json.RawMessage) error {
-	var s state
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	d.state = s
-	return nil
-}
+func (d *dialect) Restore(data json.RawMessage) error { return agent.Restore(&d.state, data) }
 
 // line reads one event of the player.
 func (d *dialect) line(line []byte) []agent.Fact {

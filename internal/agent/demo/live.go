@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 
 	"scv/internal/agent"
 )
@@ -34,17 +33,7 @@ type liveState struct {
 
 // Plan starts this program as the agent.
 func (d *liveDialect) Plan(t agent.Turn) (agent.Launch, error) {
-	if err := d.settings.CheckTurn(t); err != nil {
-		return agent.Launch{}, err
-	}
-	argv := append([]string{d.settings.Program("scv"), Argument}, d.settings.Args...)
-	argv = append(argv, LiveFlag)
-	if t.Session != "" {
-		argv = append(argv, "--resume", t.Session)
-	} else if t.NewID != "" {
-		argv = append(argv, "--session", t.NewID)
-	}
-	return agent.Launch{Argv: append(argv, "--turn", strconv.FormatUint(uint64(t.Number), 10))}, nil
+	return launch(d.settings, t, LiveFlag)
 }
 
 // Feed takes one input.
@@ -69,14 +58,7 @@ func (d *liveDialect) Next(wishes agent.Wishes, n uint64) (agent.Message, bool) 
 func (d *liveDialect) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.state) }
 
 // Restore replaces the folded state.
-func (d *liveDialect) Restore(data json.RawMessage) error {
-	var s liveState
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	d.state = s
-	return nil
-}
+func (d *liveDialect) Restore(data json.RawMessage) error { return agent.Restore(&d.state, data) }
 
 // sent reads an answer of ours that came back: what it answers is closed.
 func (d *liveDialect) sent(line []byte) []agent.Fact {

@@ -145,23 +145,11 @@ func (d *dialect) Feed(in agent.Input) []agent.Fact {
 
 // Next gives the prompt.
 func (d *dialect) Next(wishes agent.Wishes, _ uint64) (agent.Message, bool) {
-	return d.state.Next(wishes, func(t agent.Turn) []byte {
-		if d.settings.OwnCommand {
-			return nil
-		}
-		return []byte(t.Prompt)
-	})
+	return d.state.Next(wishes, d.settings.StdinPrompt)
 }
 
 // Checkpoint returns the folded state.
 func (d *dialect) Checkpoint() (json.RawMessage, error) { return json.Marshal(d.state) }
 
 // Restore replaces the folded state.
-func (d *dialect) Restore(data json.RawMessage) error {
-	var s state
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	d.state = s
-	return nil
-}
+func (d *dialect) Restore(data json.RawMessage) error { return agent.Restore(&d.state, data) }

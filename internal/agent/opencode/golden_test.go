@@ -2,8 +2,6 @@ package opencode_test
 
 import (
 	"flag"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"scv/internal/agent"
@@ -20,17 +18,7 @@ var update = flag.Bool("update", false, "record from the real agent; once more: 
 // TestC4_RecordedTurns replays what the real opencode said: whole, byte by byte, from every checkpoint and with the state
 // through JSON at every frame it gives the same facts, and those are the golden ones.
 func TestC4_RecordedTurns(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recordings: %v", err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
-		t.Run(name, func(t *testing.T) {
-			items := realagent.Load(t, file).Check(t, opencode.Kind())
-			realagent.Golden(t, "testdata/"+name+".golden", realagent.Render(items), *update)
-		})
-	}
+	realagent.Recorded(t, func(string) agent.Kind { return opencode.Kind() }, *update)
 }
 
 // TestC15_EachCaseOfTheRealAgent plays the cases of agents.md section 9 with one process per turn.

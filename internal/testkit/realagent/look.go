@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
+	"scv/internal/agent"
 	"scv/internal/run/fold"
 	"scv/internal/run/fold/foldtest"
 	"scv/internal/workbench/row"
@@ -38,6 +40,33 @@ func NotInCommandLines(t testing.TB, text string) {
 		if bytes.Contains(line, []byte(text)) {
 			t.Errorf("%s holds the prompt: %q", file, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
 		}
+	}
+}
+
+// NoPromptInCommandLines plays a turn that is cut short and looks at every process meanwhile.
+func (a *Agent) NoPromptInCommandLines(t testing.TB, turn Turn) {
+	t.Helper()
+	const planted = "sk-planted0123456789abcdef"
+	turn.Prompt, turn.DuringSignal = planted+" @@slow:200", syscall.SIGINT
+	turn.During = func(t testing.TB) { NotInCommandLines(t, planted) }
+	a.Run(t, turn)
+}
+
+// ForeignStaysBehind gives the daemon's environment a credential of another tool, by its name, and lets the agent print its
+// own.
+func (a *Agent) ForeignStaysBehind(t testing.TB, foreign string, turn Turn) {
+	t.Helper()
+	a.Env = append(a.Env, foreign+"=planted-foreign", "GH_TOKEN=planted-token", "SSH_AUTH_SOCK=/planted/sock")
+	turn.Prompt, turn.Mode = "@@shell:env|say:x", agent.ModeAuto
+	seen := false
+	for _, e := range a.Run(t, turn) {
+		seen = seen || strings.Contains(e.Text, "PATH=")
+		if strings.Contains(e.Text, "planted") {
+			t.Errorf("the agent's shell has %s", e.Text)
+		}
+	}
+	if !seen {
+		t.Error("the agent printed no environment")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,42 @@ func Render(items []fold.Item) string {
 		}
 	}
 	return out.String()
+}
+
+// Recorded replays each recording of testdata, whole, byte by byte and from every checkpoint, and compares what it says with
+// the golden file beside it, or writes that one when update is set. The kind is asked for by the recording's name.
+func Recorded(t *testing.T, kind func(name string) agent.Kind, update bool) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		t.Run(name, func(t *testing.T) {
+			items := Load(t, file).Check(t, kind(name))
+			Golden(t, "testdata/"+name+".golden", Render(items), update)
+		})
+	}
+}
+
+// ExitCodeDecidesNothing gives recordings of testdata other exit codes and finds the same states.
+func ExitCodeDecidesNothing(t *testing.T, kind agent.Kind, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		r := Load(t, "testdata/"+name+".jsonl")
+		want := Endings(r.Replay(t, kind))
+		if len(want) == 0 {
+			t.Errorf("%s has no end", name)
+		}
+		for _, code := range []int{0, 1, 127, 255} {
+			r[len(r)-1] = Entry{Kind: "exit", Code: code}
+			same := func(a, b row.End) bool { return a.State == b.State && a.Class == b.Class }
+			if got := Endings(r.Replay(t, kind)); !slices.EqualFunc(got, want, same) {
+				t.Errorf("%s with exit code %d ends %+v, want %+v", name, code, got, want)
+			}
+		}
+	}
 }
 
 func brief(text string) string {
