@@ -194,6 +194,17 @@ func (d *disk) Conversation(_ context.Context, s wire.SessionID, id wire.Convers
 	return c, ok && c.Session == s, nil
 }
 
+func (d *disk) Namesake(_ context.Context, agent, vendor string, but wire.ConversationID) (row.Conversation, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.convs {
+		if c.Agent == agent && c.Vendor == vendor && c.ID != but {
+			return c, true, nil
+		}
+	}
+	return row.Conversation{}, false, nil
+}
+
 func (d *disk) Session(_ context.Context, id wire.SessionID) (row.Session, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

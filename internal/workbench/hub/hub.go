@@ -35,6 +35,8 @@ type Archive interface {
 	Job(ctx context.Context, session wire.SessionID, job wire.JobID) (row.Job, bool, error)
 	Conversation(ctx context.Context, session wire.SessionID, id wire.ConversationID) (row.Conversation, bool, error)
 	Session(ctx context.Context, id wire.SessionID) (row.Session, bool, error)
+	// Namesake is another conversation with the same agent that has the agent's own name vendor.
+	Namesake(ctx context.Context, agent, vendor string, but wire.ConversationID) (row.Conversation, bool, error)
 }
 
 // A Launcher starts and wakes runs. Both methods return at once and are called after the rows they rest on are on disk.

@@ -75,6 +75,32 @@ func (h *Hub) recallConversation(session wire.SessionID, id wire.ConversationID)
 	})
 }
 
+// meet brings the conversation into memory that has the name which an agent now gives to that of a run, so that it is
+// seen to be taken (acceptance P23). It waits for the ledger, in the goroutine of whoever reports the run.
+func (rs Runs) meet(run wire.RunHandle, vendor string) {
+	h := rs.h
+	a, ok := h.o.Journal.(Archive)
+	if !ok || vendor == "" {
+		return
+	}
+	var c row.Conversation
+	gone := h.do(func() {
+		if r := h.m.runs[run]; r != nil && r.conv.row.Vendor != vendor {
+			c = r.conv.row
+		}
+	})
+	if gone != nil || c.ID == "" {
+		return
+	}
+	other, found, err := a.Namesake(h.ctx, c.Agent, vendor, c.ID)
+	if err == nil && found {
+		err = h.bring(other.Session, other.ID)
+	}
+	if err != nil {
+		h.o.Log.Warn("it is not known whether another conversation has the name that an agent gave", "conversation", c.ID, "error", err)
+	}
+}
+
 // guest is a job that may be of the archive, in memory for one change; then it is on no list.
 func (m *model) guest(old row.Job) *job {
 	if j := m.jobs[old.Job.Job]; j != nil {

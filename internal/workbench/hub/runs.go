@@ -19,6 +19,11 @@ func (h *Hub) Runs() Runs { return Runs{h} }
 // Report takes what a run's fold learnt, in the order of its spool. It returns when the state reflects it, which is
 // before it is on disk; Saved says when that is. Steps at or before the run's Pos are ignored.
 func (rs Runs) Report(h wire.RunHandle, steps []row.Step) {
+	for _, s := range steps {
+		if s.Kind == row.StepSession {
+			rs.meet(h, s.Vendor)
+		}
+	}
 	rs.h.do(func() {
 		if r := rs.h.m.runs[h]; r != nil {
 			r.report(steps)

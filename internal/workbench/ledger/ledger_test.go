@@ -91,7 +91,7 @@ func full(n uint64, s wire.AgentState) row.Batch {
 	j := job(n, s)
 	b := row.Batch{
 		Sessions:      []row.Session{{Session: wire.Session{ID: session, Label: "workbench", Workspace: "/w", Live: true, State: wire.StateIdle}, CreatedUnixSeconds: 1}},
-		Conversations: []row.Conversation{{ID: *j.Conversation, Session: session, Agent: "codex", Cwd: "/w", Vendor: "v", Turns: 1, Rev: n}},
+		Conversations: []row.Conversation{{ID: *j.Conversation, Session: session, Agent: "codex", Cwd: "/w", Vendor: fmt.Sprintf("v-%d", n), Turns: 1, Rev: n}},
 		Jobs:          []row.Job{j}, Runs: []row.Run{runOf(j, !s.Final())},
 		Prompts:  map[wire.JobID]row.Prompt{j.Job.Job: {Text: "prompt " + string(j.Job.Job)}},
 		Counters: row.Counters{Job: n, Runs: n, Conversations: map[string]uint64{"codex": n}},
@@ -173,6 +173,21 @@ func checkReads(t *testing.T, s *ledger.Store, done row.Batch) {
 	if _, ok, err := s.JobByKey(ctx, "key-2"); err != nil || ok {
 		t.Errorf("by no key: %v %v", ok, err)
 	}
+	c := done.Conversations[0]
+	for _, ask := range []struct {
+		agent, vendor string
+		but           wire.ConversationID
+		found         bool
+	}{
+		{c.Agent, c.Vendor, "", true},
+		{c.Agent, c.Vendor, c.ID, false},
+		{"another", c.Vendor, "", false},
+		{c.Agent, string(c.ID), "", false},
+	} {
+		if got, ok, err := s.Namesake(ctx, ask.agent, ask.vendor, ask.but); err != nil || ok != ask.found || ok && got.ID != c.ID {
+			t.Errorf("of the name of %+v: %+v %v %v", ask, got, ok, err)
+		}
+	}
 	if r, ok, err := s.Result(ctx, "job-1"); err != nil || !ok || r.Reply != "reply job-1" || r.Error != "e" {
 		t.Errorf("result: %+v %v %v", r, ok, err)
 	}
@@ -185,7 +200,7 @@ func checkReads(t *testing.T, s *ledger.Store, done row.Batch) {
 	if _, ok, err := s.Prompt(ctx, "job-9"); err != nil || ok {
 		t.Errorf("no prompt: %v %v", ok, err)
 	}
-	if c, ok, err := s.Conversation(ctx, session, "codex-1"); err != nil || !ok || c.Vendor != "v" {
+	if c, ok, err := s.Conversation(ctx, session, "codex-1"); err != nil || !ok || c.Vendor != "v-1" {
 		t.Errorf("conversation: %v %v", ok, err)
 	}
 	if _, ok, err := s.Conversation(ctx, "another", "codex-1"); err != nil || ok {

@@ -68,6 +68,16 @@ func (s *Store) Conversation(ctx context.Context, session wire.SessionID, id wir
 	return c, found, err
 }
 
+// Namesake returns another conversation with the same agent that has the agent's own name vendor. It reads the whole
+// table, once in the life of a conversation.
+func (s *Store) Namesake(ctx context.Context, agent, vendor string, but wire.ConversationID) (row.Conversation, bool, error) {
+	r, err := s.reader()
+	if err != nil {
+		return row.Conversation{}, false, err
+	}
+	return one[row.Conversation](ctx, r.db, "conversation", namesake, vendor, agent, string(but))
+}
+
 // Session returns a session.
 func (s *Store) Session(ctx context.Context, id wire.SessionID) (row.Session, bool, error) {
 	r, err := s.reader()

@@ -61,9 +61,11 @@ const (
 	listedTexts     = `SELECT job.body, ifnull(prompt.body, ''), ifnull(result.reply, ''), ifnull(result.error, '') FROM job
 		LEFT JOIN prompt ON prompt.num = job.num LEFT JOIN result ON result.num = job.num
 		WHERE job.dismissed = 0 AND job.num < ?1 ORDER BY job.num DESC LIMIT ?2`
-	threadJobs         = `SELECT body FROM job WHERE conversation = ?1 AND num <= ?2 AND open = 0 ORDER BY num DESC LIMIT ?3`
-	liveRuns           = `SELECT body FROM run WHERE live = 1`
-	endedRuns          = `SELECT body FROM run WHERE live = 0 ORDER BY ended DESC, handle DESC LIMIT ?1`
+	threadJobs = `SELECT body FROM job WHERE conversation = ?1 AND num <= ?2 AND open = 0 ORDER BY num DESC LIMIT ?3`
+	liveRuns   = `SELECT body FROM run WHERE live = 1`
+	endedRuns  = `SELECT body FROM run WHERE live = 0 ORDER BY ended DESC, handle DESC LIMIT ?1`
+	namesake   = `SELECT body FROM conversation WHERE instr(body, json_quote(?1)) > 0 AND json_extract(body, '$.vendor') = ?1
+		AND json_extract(body, '$.agent') = ?2 AND id <> ?3 ORDER BY id LIMIT 1`
 	namedConversations = `SELECT body FROM conversation WHERE id IN (SELECT value FROM json_each(?1))`
 	namedSessions      = `SELECT body FROM session WHERE id IN (SELECT value FROM json_each(?1))`
 	openPrompts        = `SELECT job.num, prompt.body FROM job JOIN prompt ON prompt.num = job.num WHERE job.open = 1`
