@@ -147,9 +147,28 @@ func (k *holds) parks(j *job, e *row.End) bool {
 	if e.State != wire.StateFailed || e.Class != classQuota || e.Resets <= unix(k.m.now()) || j.row.Cancelled || j.row.Check || reads(j) {
 		return false
 	}
-	k.put(j, row.Hold{Class: classQuota, UntilUnixSeconds: e.Resets})
+	with := row.Hold{Class: classQuota, UntilUnixSeconds: e.Resets}
+	if k.brief(e.Resets) {
+		with.Pause = 1
+		if h := k.rows[row.HoldID(j.row.Agent, classQuota)]; h != nil {
+			with.Pause = h.row.Pause + min(h.row.Pause, 1) // an owner who has to let go once is not passed over by a shorter one
+		}
+	}
+	if with.Pause > maxPauses {
+		with.Pause = 0
+	}
+	k.put(j, with)
 	return true
 }
+
+// A service that asks for a moment's patience is no spent allowance: what was asked of it goes on by itself after the pause.
+// One that goes on asking is the owner's to judge.
+const (
+	briefest  = 5 * time.Minute // the longest pause of that kind
+	maxPauses = 5               // in a row
+)
+
+func (k *holds) brief(resets uint64) bool { return resets <= unix(k.m.now().Add(briefest)) }
 
 // put holds an agent, for what one of its jobs ran into. A job that began before the last hold ended, or that is not the
 // one which tries, tells of a credential of before.
@@ -231,7 +250,7 @@ func (k *holds) renewed() {
 		case h.row.Class == classBudget:
 			k.lift(h, "a new day has begun")
 		case h.row.Open:
-		case k.m.h.o.AfterLimit(h.row.Agent):
+		case h.row.Pause > 0 || k.m.h.o.AfterLimit(h.row.Agent):
 			k.open(h)
 		default:
 			k.m.requeue = true // it is told in other words
@@ -250,6 +269,9 @@ func (k *holds) sentence(h *hold, j *job) string {
 	case classQuota:
 		at := shortTime(h.row.UntilUnixSeconds, k.m.now())
 		resume := "scv jobs queue resume " + string(j.conv.row.ID)
+		if h.row.Pause > 0 {
+			return fmt.Sprintf("waits until %s, since the service of %s takes no requests for so long, and then goes on by itself; to try earlier: %s", h.until(), agent, resume)
+		}
 		if h.row.UntilUnixSeconds <= unix(k.m.now()) {
 			return fmt.Sprintf("waits for you: the usage limit of %s was to reset at %s; to go on: %s", agent, at, resume)
 		}
@@ -282,7 +304,15 @@ func (k *holds) notice(h *hold) string {
 	case h.row.Class == classAuth:
 		return fmt.Sprintf("%s needs a sign-in; %s for it. Sign in: scv agents login %s   When you did it elsewhere: scv agents status %s", agent, waiting, agent, agent)
 	}
+	if h.row.Pause > 0 {
+		return fmt.Sprintf("The service of %s takes no requests until %s; %s for that, and it then goes on by itself.", agent, h.until(), waiting)
+	}
 	return fmt.Sprintf("A usage limit of %s was reached, which resets at %s; %s for it.", agent, shortTime(h.row.UntilUnixSeconds, k.m.now()), waiting)
+}
+
+// until is when a pause is over, by the clock.
+func (h *hold) until() string {
+	return time.Unix(int64(h.row.UntilUnixSeconds), 0).Local().Format(time.TimeOnly)
 }
 
 // shortTime is a moment by the clock, with its day unless that is today.

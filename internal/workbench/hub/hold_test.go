@@ -175,3 +175,48 @@ func TestP43_AUsageLimitParksTheJob(t *testing.T) {
 		})
 	}
 }
+
+// TestP43_AServiceThatAsksForAMoment: a rate limit that is over in seconds is waited out without the owner, over restarts
+// and by all that share it; a service that asks for that again and again, or for long, is his to judge.
+func TestP43_AServiceThatAsksForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		b := open(t, d, nil)
+		limit := func(after time.Duration) row.End {
+			return row.End{State: wire.StateFailed, Class: "quota", Detail: "429", Resets: uint64(time.Now().Add(after).Unix())}
+		}
+		first := b.start("1")
+		other := b.send(first.Job, "2")
+		goOn := func() { b.changed(b.Conversations().GoOn(first.Job.Session, *first.Job.Conversation, row.Principal{})) }
+		for range 5 {
+			b.ends(b.launched(), limit(20*time.Second))
+			b.idle()
+			has(t, detail(b.job(first)), "since the service of codex takes no requests for so long, and then goes on by itself")
+			if all := b.Holds().List(); len(all) != 1 || !strings.Contains(all[0].Text, "2 prompts wait for that, and it then goes on by itself") {
+				t.Fatalf("%+v", all)
+			}
+			b.stop()
+			b = open(t, d, nil)
+			<-time.After(21 * time.Second)
+		}
+		b.ends(b.launched(), limit(20*time.Second)) // for the sixth time
+		<-time.After(time.Hour)
+		b.idle()
+		has(t, detail(b.job(first)), "waits for you: the usage limit of codex was to reset at ")
+		goOn()
+		b.ends(b.launched(), limit(20*time.Second)) // he was asked once
+		<-time.After(time.Minute)
+		b.idle()
+		goOn()
+		b.ends(b.launched(), row.End{State: wire.StateCompleted})
+		o := b.launched()
+		if *o.Run.Job != other.Job.Job.Job || len(b.Holds().List()) != 0 {
+			t.Errorf("%s goes; held: %+v", *o.Run.Job, b.Holds().List())
+		}
+		b.ends(o, limit(6*time.Minute))
+		<-time.After(time.Hour)
+		b.idle()
+		has(t, detail(b.job(other)), "waits for you")
+		b.stop()
+	})
+}

@@ -12,6 +12,7 @@ type Hold struct {
 	UntilUnixSeconds uint64      `json:"until_unix_seconds,omitzero"` // when what was reached is renewed; 0 where nobody said
 	Open             bool        `json:"open,omitzero"`               // one job may try; the others wait for what becomes of it
 	Over             bool        `json:"over,omitzero"`
+	Pause            uint8       `json:"pause,omitzero"` // it ends by itself at Until, as the how manieth in a row; 0: not without the owner
 	// Of a budget: what it is and what was spent of it, in US dollars, and the question that was put to the owner.
 	LimitUSD float64         `json:"limit_usd,omitzero"`
 	SpentUSD float64         `json:"spent_usd,omitzero"`
