@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -75,7 +77,7 @@ func reign(ctx context.Context, opt Options, legacy *seat.Legacy) error {
 		return err
 	}
 	defer d.lock.Release()
-	log, closeLog, err := opt.logger()
+	log, closeLog, err := d.opt.logger()
 	if err != nil {
 		return errors.Join(err, d.socket.Close())
 	}
@@ -234,15 +236,19 @@ func (o Options) value(name string) (value string) {
 	return value
 }
 
-// logger is where the daemon's own log goes.
-func (o Options) logger() (*slog.Logger, func(), error) {
-	level := &slog.HandlerOptions{Level: slog.LevelInfo}
+// logger is where the daemon's own log goes, masked. What there is to mask is told to logged as it is known.
+func (o *Options) logger() (*slog.Logger, func(), error) {
 	if o.Foreground {
-		return slog.New(slog.NewTextHandler(o.Stderr, level)), func() {}, nil
+		return o.logTo(o.Stderr, slog.LevelInfo), func() {}, nil
 	}
 	file, err := openLog(o.Home.Root())
 	if err != nil {
 		return nil, nil, err
 	}
-	return slog.New(slog.NewTextHandler(file, level)), file.close, nil
+	return o.logTo(file, slog.LevelInfo), file.close, nil
+}
+
+func (o *Options) logTo(w io.Writer, least slog.Level) *slog.Logger {
+	o.logged = newMaskedLog(w, newMasker(slices.Concat(o.Environ, o.Config.Hidden())))
+	return slog.New(slog.NewTextHandler(o.logged, &slog.HandlerOptions{Level: least}))
 }

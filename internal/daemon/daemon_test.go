@@ -217,6 +217,63 @@ func TestSecretsOfTheEnvironmentAreMasked(t *testing.T) {
 	}
 }
 
+// TestT62_TheLogHidesWhatTheSettingsHide: whatever an error of an agent, a server or a service repeats, the daemon's log
+// holds none of the credentials that the owner's files give them, from the first line on and after a change of the files.
+func TestT62_TheLogHidesWhatTheSettingsHide(t *testing.T) {
+	opt := options(t)
+	var log bytes.Buffer
+	opt.Stderr = &log
+	settings := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(opt.Home.ConfigPath(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load(opt.Home, nil, config.Overrides{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Config = c
+	}
+	settings(`[agents.codex.env]
+CODEX_API_KEY = "plain-words-of-an-agent"
+COLOUR = "green-as-the-grass"
+[providers.mine]
+api_key = "plain-words-of-a-service"
+[providers.mine.headers]
+X-Auth-Token = "plain-words-of-a-header"
+[mcp.issues]
+url = "https://issues.example"
+[mcp.issues.headers]
+Authorization = "Bearer plain-words-behind-bearer"
+[mcp.notes]
+command = "notes"
+[mcp.notes.env]
+NOTES_TOKEN = "plain-words-of-a-server"
+`)
+	logger, done, err := opt.logger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	hidden := []string{
+		"plain-words-of-an-agent", "plain-words-of-a-service", "plain-words-of-a-header", "plain-words-behind-bearer", "plain-words-of-a-server",
+	}
+	for _, secret := range hidden {
+		logger.Warn("it left", "error", fmt.Errorf("it said last: \"%s\" green-as-the-grass", secret))
+	}
+	settings("[mcp.notes]\ncommand = \"notes\"\n[mcp.notes.env]\nNOTES_TOKEN = \"plain-words-that-came-later\"\n")
+	newSettings(opt, &hubPort{}, logger)
+	logger.Warn("it left", "why", "plain-words-that-came-later")
+	for _, secret := range append(hidden, "plain-words-that-came-later") {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log holds %s", secret)
+		}
+	}
+	if n := strings.Count(log.String(), "green-as-the-grass"); n != len(hidden) {
+		t.Errorf("of %d words that are no secret %d are left:\n%s", len(hidden), n, log.String())
+	}
+}
+
 func TestAgentsAreListed(t *testing.T) {
 	opt := options(t)
 	list := Agents(opt)

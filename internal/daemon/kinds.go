@@ -202,33 +202,28 @@ func sentences(err error) string {
 	return strings.Join(out, " ")
 }
 
-// newMasker knows the values of the daemon's environment that look like credentials by their variable's name, and hides
-// them wherever they turn up.
-func newMasker(environ []string) *redact.Masker {
+// newMasker knows the values that look like credentials by their name, of the daemon's environment and of what the
+// configuration holds, and hides them wherever they turn up.
+func newMasker(named []string) *redact.Masker {
 	var secrets []redact.Secret
-	for _, entry := range environ {
+	for _, entry := range named {
 		name, value, ok := strings.Cut(entry, "=")
-		if ok && value != "" && secretName(name) {
-			secrets = append(secrets, redact.Secret(value))
+		if !ok || value == "" || !secretName(name) {
+			continue
+		}
+		secrets = append(secrets, redact.Secret(value))
+		// The header Authorization has a word before its credential, which is also met without it.
+		if scheme, rest, two := strings.Cut(value, " "); two && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(scheme)) {
+			secrets = append(secrets, redact.Secret(strings.TrimSpace(rest)))
 		}
 	}
 	return redact.New(secrets...)
 }
 
-// ownEnviron lists what the configuration sets for agents, as an environment: it may hold secrets too.
-func ownEnviron(c *config.Config) []string {
-	var out []string
-	for _, a := range c.Agents {
-		for name, text := range a.Env {
-			out = append(out, name+"="+text)
-		}
-	}
-	return out
-}
-
+// secretName reports whether the value of a variable, a header or a key of the configuration is a credential.
 func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PAT"}, func(end string) bool {
+	name = "_" + strings.ReplaceAll(strings.ToUpper(name), "-", "_")
+	return slices.ContainsFunc([]string{"_API_KEY", "_APIKEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PAT", "_AUTHORIZATION", "_COOKIE"}, func(end string) bool {
 		return strings.HasSuffix(name, end)
 	})
 }

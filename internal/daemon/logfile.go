@@ -3,11 +3,14 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"scv/internal/home"
+	"scv/internal/safe/redact"
 )
 
 // Bounds of the log of a daemon in the background: at maxLog bytes the file becomes the old one, of which one is kept.
@@ -87,4 +90,25 @@ func (l *logFile) close() {
 		l.file.Close()
 		l.file = nil
 	}
+}
+
+// A maskedLog takes credentials out of what is logged: errors name what agents, servers and services said. Each write
+// is one record. It may be written from any goroutine.
+type maskedLog struct {
+	to   io.Writer
+	mask atomic.Pointer[redact.Masker]
+}
+
+func newMaskedLog(to io.Writer, m *redact.Masker) *maskedLog {
+	l := &maskedLog{to: to}
+	l.mask.Store(m)
+	return l
+}
+
+// Write writes p masked, and counts as p.
+func (l *maskedLog) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(l.to, l.mask.Load().Text(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -39,6 +39,8 @@ type Options struct {
 	// HandoverWait is seat.Patience when zero.
 	HandoverWait time.Duration
 
+	logged *maskedLog // where the log goes; nil: nobody has to tell it what to mask
+
 	alone bool // this process is one session without a daemon, and may itself be inside of a run
 }
 
@@ -63,7 +65,7 @@ type settings struct {
 	broken atomic.Pointer[string] // what is wrong with the files; nil: nothing
 
 	reading sync.Mutex // one reads at a time
-	environ []string   // guarded by reading: all that agents were ever given, since what was secret stays so
+	hidden  []string   // guarded by reading: all that the files ever kept hidden, since what was secret stays so
 }
 
 func newSettings(opt Options, port *hubPort, log *slog.Logger) *settings {
@@ -82,12 +84,15 @@ func (s *settings) take(c *config.Config) {
 	if err := k.makeHomes(); err != nil {
 		s.log.Error("agents cannot use their private homes", "error", err)
 	}
-	for _, entry := range ownEnviron(c) {
-		if !slices.Contains(s.environ, entry) {
-			s.environ = append(s.environ, entry)
+	for _, entry := range c.Hidden() {
+		if !slices.Contains(s.hidden, entry) {
+			s.hidden = append(s.hidden, entry)
 		}
 	}
-	k.masker = newMasker(slices.Concat(opt.Environ, s.environ))
+	k.masker = newMasker(slices.Concat(opt.Environ, s.hidden))
+	if opt.logged != nil {
+		opt.logged.mask.Store(k.masker)
+	}
 	s.held.Store(k)
 	if h := s.hub.hub.Load(); h != nil {
 		h.Jobs().SetLimits(s.limits(), c.Approvals.Wait)

@@ -198,9 +198,8 @@ func (k *kinds) here(prefer []string) []delegate.Agent {
 func ServeStdio(ctx context.Context, opt Options, in, out *os.File) error {
 	opt = opt.withDefaults()
 	opt.alone = true
-	log := slog.New(slog.NewTextHandler(opt.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	masker := newMasker(opt.Environ)
-	mask := func() *redact.Masker { return masker }
+	log := opt.logTo(opt.Stderr, slog.LevelWarn)
+	mask := opt.logged.mask.Load
 	host, err := session.NewHost(ctx, session.Options{Build: newBuilder(opt, log, nil).Build, Mask: mask, Log: log, Now: opt.Now})
 	if err != nil {
 		return err

@@ -51,6 +51,25 @@ func (c *Config) Setting(key string) (Setting, bool) {
 	return s, true
 }
 
+// Hidden lists what the keys hold that are never shown, as NAME=VALUE: variables, headers, and keys of services by the
+// last part of their name. Which of them are credentials is for the caller to judge by the name.
+func (c *Config) Hidden() []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+		if f, ok := find(key); !ok || !f.secret {
+			continue
+		}
+		if text, is := c.values[key].v.(string); is {
+			out = append(out, key[strings.LastIndexByte(key, '.')+1:]+"="+text)
+		}
+		table := c.table(key)
+		for _, name := range slices.Sorted(maps.Keys(table)) {
+			out = append(out, name+"="+table[name])
+		}
+	}
+	return out
+}
+
 // Keys lists every key that may be set, for completion; * stands for a name.
 func Keys() []string {
 	var out []string
