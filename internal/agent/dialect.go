@@ -64,6 +64,9 @@ type Kind struct {
 	Private  func(dir string) PrivateHome // nil: it is not known how to give the agent a home of its own
 	Home     map[string]string            // set in its environment: where its private home is; nil for the owner's own
 	Apart    bool                         // credentials of the environment stay behind, but for Granted
+	// Serves names the process of the agent that opens a server on a loopback port which lets in nobody but the agent; empty
+	// for none. What else waits for connections is told in the run's log.
+	Serves string
 	// Terminal says how the agent goes on with the turn's Session in a terminal of its own, with every question answered
 	// beforehand that SCV may answer; the turn's Mode holds. Nil: the agent cannot be taken over.
 	Terminal func(Settings, Turn) (Launch, error)

@@ -24,6 +24,8 @@ type clocks struct {
 	closing time.Time // the process was asked to leave between turns
 	cancel  time.Time // the agent was asked to cancel
 	retry   time.Time // try again what the shim refused
+	look    time.Time // see where processes of the run listen
+	looks   int       // times that was done in this turn
 }
 
 func (c *clocks) step(s row.Step) {
@@ -32,9 +34,9 @@ func (c *clocks) step(s row.Step) {
 	case row.StepReady:
 		c.ready = true
 	case row.StepTurnStarted:
-		c.running, c.cancel, c.ended = s.Turn, time.Time{}, time.Time{}
+		c.running, c.cancel, c.ended, c.looks = s.Turn, time.Time{}, time.Time{}, 0
 	case row.StepTurnEnded:
-		c.running, c.tool, c.ended, c.asks = 0, "", now, 0
+		c.running, c.tool, c.ended, c.asks, c.look = 0, "", now, 0, now
 	case row.StepApprovalAsked:
 		c.asks++
 	case row.StepApprovalClosed:
@@ -43,10 +45,15 @@ func (c *clocks) step(s row.Step) {
 	c.sign, c.signAt, c.said = now, s.At, false
 }
 
-func (c *clocks) event(ev wire.RunEvent) {
+// event takes a record of the log. What a tool call starts may listen a moment later, and a turn of many calls is looked
+// at ever more rarely: looking takes a look at every process of the run.
+func (c *clocks) event(ev wire.RunEvent, look time.Duration) {
 	switch ev.Kind {
 	case wire.EventTool:
 		c.tool = ev.Text
+		if c.look.IsZero() {
+			c.look = time.Now().Add(look << min(c.looks, 6))
+		}
 	case wire.EventText, wire.EventToolFailed, wire.EventPlan:
 		c.tool = ""
 	}
@@ -63,7 +70,7 @@ func (c *clocks) sent(key string, at time.Time, most time.Duration) {
 }
 
 // due are the moments at which a run does something by itself; a zero time is never.
-type due struct{ ready, leave, cancel, quiet, retry time.Time }
+type due struct{ ready, leave, cancel, quiet, retry, look time.Time }
 
 func (r talk) due() (d due) {
 	c, t := &r.clocks, r.c.Timing
@@ -94,14 +101,14 @@ func (r talk) due() (d due) {
 	if r.stopping {
 		d.ready, d.leave, d.cancel = time.Time{}, time.Time{}, time.Time{}
 	}
-	d.retry = c.retry
+	d.retry, d.look = c.retry, c.look
 	return d
 }
 
 // soonest returns how long to wait for the first of the moments; false when there is none.
 func (d due) soonest(now time.Time) (time.Duration, bool) {
 	var first time.Time
-	for _, t := range []time.Time{d.ready, d.leave, d.cancel, d.quiet, d.retry} {
+	for _, t := range []time.Time{d.ready, d.leave, d.cancel, d.quiet, d.retry, d.look} {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t
 		}

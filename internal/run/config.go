@@ -66,6 +66,7 @@ type Timing struct {
 	Cancel  time.Duration // 3 s for an agent to end a turn that it was asked to cancel
 	Leave   time.Duration // 10 s for a one-turn process after its final event, and for a live one that is closed
 	Quiet   time.Duration // 5 min without a report until a running turn is said to be silent
+	Look    time.Duration // 1 s after a tool call began until it is seen where processes listen
 	Backoff time.Duration // 5 s, the longest wait between two tries to reach a shim or a disk
 }
 
@@ -82,6 +83,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Cancel, 3*time.Second)
 	set(&t.Leave, 10*time.Second)
 	set(&t.Quiet, 5*time.Minute)
+	set(&t.Look, time.Second)
 	set(&t.Backoff, 5*time.Second)
 	return t
 }

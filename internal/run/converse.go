@@ -98,6 +98,11 @@ func (r talk) speak(ctx context.Context) (bool, error) {
 	if r.mustStop(w) {
 		return false, r.stop(ctx)
 	}
+	if passed(r.clocks.look, time.Now()) {
+		if err := r.look(ctx); err != nil {
+			return false, err
+		}
+	}
 	wishes, err := r.wishes(w)
 	if err != nil {
 		return false, err

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"sort"
@@ -34,14 +36,9 @@ func play(script string, out, errw *os.File, cancelled <-chan struct{}) int {
 		n, _ := strconv.Atoi(rest)
 		switch word {
 		case "lines":
-			for i := range n {
-				fmt.Fprintf(out, "say line %d\n", i+1)
-			}
-		case "slow": // numbered lines with pauses
-			for i := range n {
-				fmt.Fprintf(out, "say line %d\n", i+1)
-				<-time.After(time.Millisecond)
-			}
+			numbered(out, n, 0)
+		case "slow":
+			numbered(out, n, time.Millisecond)
 		case "count":
 			count(out, rest)
 		case "big": // lines of 10 KB, not logged
@@ -82,11 +79,36 @@ func play(script string, out, errw *os.File, cancelled <-chan struct{}) int {
 				}
 				<-time.After(time.Millisecond)
 			}
+		case "listen":
+			if err := listen(rest); err != nil {
+				return 7
+			}
 		case "tool", "done", "fail", "say", "id":
 			fmt.Fprint(out, line)
 		}
 	}
 	return 0
+}
+
+func numbered(out *os.File, n int, pause time.Duration) {
+	for i := range n {
+		fmt.Fprintf(out, "say line %d\n", i+1)
+		<-time.After(pause)
+	}
+}
+
+// listen waits for connections as long as the process lives.
+func listen(at string) error {
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		return err
+	}
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return err
+	}
+	outer := raw.Control(func(fd uintptr) { _, err = syscall.Dup(int(fd)) }) // which nobody closes
+	return errors.Join(outer, err)
 }
 
 // count says numbered lines until a file is there.

@@ -110,7 +110,7 @@ func (k *keeper) keep(item fold.Item) error {
 		r.gather(*item.Step)
 		return nil
 	}
-	r.clocks.event(*item.Event)
+	r.clocks.event(*item.Event, r.c.Timing.Look)
 	seq, err := r.events.Append(*item.Event, item.Pos)
 	if err != nil {
 		return err

@@ -55,6 +55,7 @@ type run struct {
 	limit    string // the sentence on a limit that ended the run
 	held     held   // what the shim did not take
 	quiet    uint32 // notices of silence
+	deaf     bool   // its shim is of a release that cannot look where processes listen
 	summoned int    // times the shim was told to make its socket anew since it was reached
 	leave    func() // gives back the place at the gate; nil for none
 	odd      error  // what the shim said that no shim says; it is asked nothing more then

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -78,4 +80,24 @@ func worked(pid int) string {
 		return "CPU time not known"
 	}
 	return fmt.Sprintf("%s of CPU time", used.Round(100*time.Millisecond))
+}
+
+// look has the shim see where processes of the run listen. What is new comes back through the spool.
+func (r talk) look(ctx context.Context) error {
+	r.clocks.look = time.Time{}
+	r.clocks.looks++
+	if r.fold.Exited() || r.deaf {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, r.c.Timing.Ask)
+	defer cancel()
+	err := r.link.Look(bounded)
+	if r.deaf = errors.Is(err, control.ErrUnknownRequest); r.deaf {
+		return nil
+	}
+	if refused, ok := errors.AsType[*control.RefusedError](err); ok {
+		r.log.Debug("it is not known where processes of a run listen", "error", refused)
+		return nil
+	}
+	return err
 }

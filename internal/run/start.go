@@ -261,10 +261,16 @@ func (r talk) turnOf(w row.TurnWish) (agent.Turn, error) {
 	if w.Handback {
 		prompt = handback + prompt
 	}
+	t := r.service(w)
+	t.Number, t.Key, t.Prompt = w.Number, turnKey(w.Number), prompt
+	return t, nil
+}
+
+// service is what every process is started with, whether it serves turns or has a terminal.
+func (r talk) service(w row.TurnWish) agent.Turn {
 	return agent.Turn{
-		Number: w.Number, Key: turnKey(w.Number), Prompt: prompt, Session: w.Vendor,
-		NewID: r.o.Run.NewID, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
-	}, nil
+		Session: w.Vendor, NewID: r.o.Run.NewID, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
+	}
 }
 
 func turnKey(number uint32) string { return "turn:" + strconv.FormatUint(uint64(number), 10) }

@@ -46,9 +46,7 @@ func (r takeover) plan(ctx context.Context) (row.TurnWish, agent.Launch, error) 
 	if r.kind.Terminal == nil {
 		return w, agent.Launch{}, wire.Refuse(wire.ReasonRefused, "scv jobs send", "%s has no terminal in which it goes on with a conversation", r.kind.Name)
 	}
-	launch, err := r.kind.Terminal(r.set, agent.Turn{
-		Session: w.Vendor, Run: r.h, RunDir: r.dir, Cwd: w.Cwd, Model: w.Model, Effort: w.Effort, Mode: agent.Mode(w.Mode),
-	})
+	launch, err := r.kind.Terminal(r.set, talk(r).service(w))
 	if err != nil {
 		return w, launch, err
 	}

@@ -35,6 +35,7 @@ func Kind() agent.Kind {
 		},
 		Install:  "npm install -g opencode-ai",
 		Terminal: terminal,
+		Serves:   "opencode", // behind the password of start
 		New:      func(s agent.Settings) agent.Dialect { return &dialect{settings: s} },
 	}
 }

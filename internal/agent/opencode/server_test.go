@@ -19,7 +19,12 @@ func TestT9_ItsServerHasAPasswordOfItsRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, launch := range []agent.Launch{oneTurn, opencode.Start(turn)} {
+		turn.Session = "ses_1"
+		taken, err := opencode.Kind().Terminal(agent.Settings{}, turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, launch := range []agent.Launch{oneTurn, opencode.Start(turn), taken} {
 			password := launch.Env[key]
 			if len(password) < 32 || strings.Contains(password, id) || strings.Contains(strings.Join(launch.Argv, " "), password) {
 				t.Errorf("the password is %q with %q", password, launch.Argv)

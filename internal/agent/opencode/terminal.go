@@ -8,7 +8,6 @@ func terminal(s agent.Settings, t agent.Turn) (agent.Launch, error) {
 	if err := s.CheckTurn(t); err != nil {
 		return agent.Launch{}, err
 	}
-	t.NewID = "" // its terminal program opens no server
 	launch := Start(t)
 	launch.Argv = append([]string{s.Program("opencode")}, s.Args...)
 	launch.Argv = append(launch.Argv, "-s", t.Session)

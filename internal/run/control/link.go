@@ -204,6 +204,13 @@ func (l *Link) Stop(ctx context.Context, step Step) error {
 	return err
 }
 
+// Look makes the shim note in the spool where processes of the run newly wait for connections. A shim of an older release
+// does not know how: ErrUnknownRequest.
+func (l *Link) Look(ctx context.Context) error {
+	_, err := l.do(ctx, Request{Type: TypeLook})
+	return err
+}
+
 func (l *Link) do(ctx context.Context, r Request) (Reply, error) {
 	line, err := EncodeLine(r)
 	if err != nil {

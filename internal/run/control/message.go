@@ -35,6 +35,7 @@ const (
 	TypeFolded  = "folded"
 	TypeStop    = "stop"
 	TypeStatus  = "status"
+	TypeLook    = "look"
 	TypeOK      = "ok"
 	TypeDone    = "done"
 	TypeStale   = "stale"

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"scv/internal/agent"
@@ -183,4 +184,19 @@ func strays(s spool.Strays) string {
 		text += fmt.Sprintf(" and %d more", s.More)
 	}
 	return text
+}
+
+// listens warns of a process that waits for connections; empty for the agent's own server, which only this machine reaches
+// and which lets in nobody else.
+func listens(p spool.Port, own string) string {
+	at, err := netip.ParseAddrPort(p.Addr)
+	here := err == nil && at.Addr().IsLoopback()
+	if here && own != "" && p.Name == own {
+		return ""
+	}
+	who := "where other machines may reach it"
+	if here {
+		who = "where every program on this machine reaches it"
+	}
+	return fmt.Sprintf("%s (process %d) listens on %s, %s", p.Name, p.PID, p.Addr, who)
 }

@@ -159,6 +159,12 @@ func (f *Fold) note(n spool.Note) {
 		f.stopped = true
 	case n.Undelivered != nil:
 		f.remark(fmt.Sprintf("%d typed bytes were dropped: the program in the terminal did not read them in time", n.Undelivered.Bytes))
+	case n.Ports != nil:
+		for _, port := range n.Ports.List {
+			if text := listens(port, f.o.Kind.Serves); text != "" {
+				f.remark(text)
+			}
+		}
 	case n.Strays != nil:
 		f.remark(strays(*n.Strays))
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"syscall"
@@ -39,6 +40,12 @@ type Process struct {
 	Start  uint64
 	Name   string // as the process or its program chose it: not to be trusted, not to be shown unfiltered
 	Zombie bool
+}
+
+// A Port is where a process waits for connections.
+type Port struct {
+	Process
+	Addr netip.AddrPort
 }
 
 // Self is the identity of this process.

@@ -54,6 +54,9 @@ func fromKinfo(k *unix.KinfoProc) Process {
 // Worked is how much processor time a process has used, which macOS does not tell without help of C.
 func Worked(int) (time.Duration, bool) { return 0, false }
 
+// Listening is not known: macOS does not tell without help of C.
+func Listening([]Process) ([]Port, error) { return nil, nil }
+
 // All lists the process table.
 func All() ([]Process, error) {
 	infos, err := unix.SysctlKinfoProcSlice("kern.proc.all")

@@ -177,6 +177,8 @@ func (c *connection) answer(q *control.Request) control.Reply {
 			return refuse(control.RefusedBad, "there is no such stop step")
 		}
 		return control.Reply{Type: control.TypeOK}
+	case control.TypeLook:
+		return c.r.ports.look(c.r.journal)
 	case control.TypeType, control.TypeResize, control.TypeKeep:
 		return c.r.terminal.answer(q)
 	default:

@@ -71,6 +71,7 @@ type run struct {
 	homed  bool   // it has one
 	agent  *agent
 	ladder *ladder
+	ports  ports
 
 	terminal *terminal // nil when the agent has pipes
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ type Note struct {
 	Stop        *Stop        `json:"stop,omitempty"`
 	Strays      *Strays      `json:"strays,omitempty"`
 	Undelivered *Undelivered `json:"undelivered,omitempty"`
+	Ports       *Ports       `json:"ports,omitempty"`
 }
 
 // Started is the first frame of a run whose agent process was started.
@@ -80,6 +82,21 @@ type Strays struct {
 	More  int      `json:"more,omitempty"` // how many names were left out
 }
 
+// Ports lists where processes of the run were seen to wait for connections, each once in the life of its shim.
+type Ports struct {
+	List []Port `json:"list"`
+}
+
+// A Port is one of them.
+type Port struct {
+	Name string `json:"name"` // of the process
+	PID  int    `json:"pid"`
+	Addr string `json:"addr"` // address:port
+}
+
+// maxPorts bounds the ports of one note.
+const maxPorts = 16
+
 // EncodeNote returns the note as JSON of at most MaxNote bytes; texts and lists that are too long are cut.
 func EncodeNote(n Note) ([]byte, error) {
 	if n.StartFailed != nil {
@@ -89,6 +106,12 @@ func EncodeNote(n Note) ([]byte, error) {
 	}
 	if n.Stdin != nil {
 		n.Stdin = &Stdin{Error: cut(n.Stdin.Error, MaxNote/8)}
+	}
+	if n.Ports != nil {
+		n.Ports = &Ports{List: slices.Clone(n.Ports.List[:min(len(n.Ports.List), maxPorts)])}
+		for i := range n.Ports.List {
+			n.Ports.List[i].Name = cut(n.Ports.List[i].Name, 16)
+		}
 	}
 	if n.Strays != nil {
 		n.Strays = cutStrays(n.Strays)

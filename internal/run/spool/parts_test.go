@@ -69,8 +69,15 @@ func TestNotesAreBounded(t *testing.T) {
 	for range 5000 {
 		many = append(many, long)
 	}
+	ports := &Ports{}
+	for range 5000 {
+		ports.List = append(ports.List, Port{Name: long, PID: 1 << 30, Addr: "[0123:4567:89ab:cdef:0123:4567:89ab:cdef]:65535"})
+	}
 	for _, n := range []Note{
-		{StartFailed: &StartFailed{Error: long, Class: StartOther}}, {Stdin: &Stdin{Error: long}}, {Strays: &Strays{Names: many}},
+		{Ports: ports},
+		{StartFailed: &StartFailed{Error: long, Class: StartOther}},
+		{Stdin: &Stdin{Error: long}},
+		{Strays: &Strays{Names: many}},
 	} {
 		b, err := EncodeNote(n)
 		if err != nil || len(b) > MaxNote {
