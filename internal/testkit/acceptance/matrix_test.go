@@ -74,6 +74,9 @@ func (m *row) starts(crash func()) string {
 	h.letGo()
 	m.replied(id, word)
 	h.once(id)
+	if log := m.ok("jobs", "log", string(id)); strings.Contains(log, " listens on ") { // T9
+		m.t.Errorf("a process of %s listens where nobody was told that it would:\n%s", m.kind, log)
+	}
 	if m.last == "" {
 		m.last = id
 	} else {
@@ -100,6 +103,9 @@ func (m *row) resumes(crash func()) string {
 	h.once(id)
 	if m.run(before) == m.run(id) {
 		m.t.Errorf("%s was served by the process that %s had", id, before)
+	}
+	if m.forgets && !strings.Contains(reply, "word-1") && strings.Contains(m.ok("jobs", "log", string(id)), "it does not know the earlier prompts") {
+		return "it begins anew, and says so"
 	}
 	if m.a != nil && (!strings.Contains(reply, "word-1") || !strings.Contains(reply, "hist")) {
 		m.t.Errorf("the conversation holds %q", reply)

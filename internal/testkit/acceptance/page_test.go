@@ -47,6 +47,7 @@ func subjects() []subject {
 		{kind: "codex-acp", over: live, real: realagent.CodexACP, own: true, slow: true, outside: true},
 		{kind: "claude-agent-acp", over: live, real: realagent.ClaudeACP, own: true, slow: true},
 		{kind: sdkpeer.Name, over: live, real: sdkPeer, own: true, built: true},
+		{kind: "scv", over: live, real: nestedSCV, built: true, forgets: true, calls: "bash"},
 		{kind: "demo-live", over: live},
 	}
 }
@@ -106,7 +107,7 @@ func both(plain, crashed string) string {
 
 // version is what the agent says of itself.
 func (g *stage) version() string {
-	if g.a == nil {
+	if g.a == nil || g.a.Path == os.Getenv(programKey) {
 		return "of this release"
 	}
 	c := exec.CommandContext(g.ctx, filepath.Join(g.bin, g.kind), "--version")
@@ -207,11 +208,14 @@ const agentsNotes = `
 is a transport that has no way to ask: its agent refuses by itself what the mode does not allow, and the job's detail
 counts that. Use the live transport where you want to be asked; it is the one that is chosen by itself.
 
+scv is this release's own model loop as an agent. It keeps nothing when its process has left, so a new one begins the
+conversation anew.
+
 acp-go-sdk is a small agent of the tests' own, written with the Go library of that name for the protocol (C20).
 
 gemini loses a conversation that is opened again within the minute it began (google-gemini/gemini-cli#27368): a job that
 goes on with one is starting until that minute is over, and says so.
 
-Kept by ` + "`TestMatrix`" + `, which compares its rows with this page in every run of the tests: codex, claude and the
-demo agent; the others in ` + "`make agents`" + `.
+Kept by ` + "`TestMatrix`" + `, which compares its rows with this page in every run of the tests: codex, claude, scv, acp-go-sdk and
+the demo agent; the others in ` + "`make agents`" + `.
 `

@@ -28,6 +28,9 @@ type subject struct {
 	own   bool   // it is one of the configuration, not of this release
 	slow  bool   // it takes minutes
 	built bool   // it comes with these tests
+	// A new process of it knows nothing of the turns before, which the log then says.
+	forgets bool
+	calls   string // its shell tool, where it takes no more than a command; "" for the one that the fake model picks
 	// It asks only for what its model wants to run outside of its sandbox.
 	outside bool
 }
@@ -98,8 +101,16 @@ func (g *stage) hold() *hold {
 	for _, pipe := range []string{h.path("up"), h.path("gate")} {
 		g.must(syscall.Mkfifo(pipe, 0o600))
 	}
-	h.step = fmt.Sprintf("shell:echo ran >> %s; echo up > %s; read -r go < %s", h.name, h.path("up"), h.path("gate"))
+	h.step = g.shell(fmt.Sprintf("echo ran >> %s; echo up > %s; read -r go < %s", h.name, h.path("up"), h.path("gate")))
 	return h
+}
+
+// shell is the step by which the model runs a command.
+func (s subject) shell(command string) string {
+	if s.calls == "" {
+		return "shell:" + command
+	}
+	return fmt.Sprintf(`tool:%s:{"command":%q}`, s.calls, command)
 }
 
 func (h *hold) path(what string) string { return filepath.Join(h.g.work, h.name+"."+what) }
@@ -181,7 +192,7 @@ func (g *stage) ask() (step, command, file string) {
 		args := fmt.Sprintf(`{"cmd":%q,"sandbox_permissions":"require_escalated","justification":"to see"}`, command)
 		return "tool:exec_command:" + args, command, file
 	}
-	return "shell:" + command, command, file
+	return g.shell(command), command, file
 }
 
 // ran is how often a command that was asked for was run.
