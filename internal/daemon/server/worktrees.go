@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -126,6 +127,12 @@ func (r groundkeeper) worktreeRemove(cmd wire.WorktreeRemove) (answer, error) {
 	if err := r.ownerOnly("remove a worktree"); err != nil {
 		return answer{}, err
 	}
+	if held, err := r.Trees.Ways().Open(cmd.Path); err == nil {
+		if err := r.busy(held.Path); err != nil {
+			return answer{}, err
+		}
+		r.vacate(held.Path, true)
+	}
 	note, err := r.Trees.Remove(r.ctx, cmd.Path, repo.Removal{Force: cmd.Force, Busy: r.busy})
 	if err != nil {
 		return answer{}, err
@@ -139,6 +146,7 @@ func (r groundkeeper) worktreePrune(cmd wire.WorktreePrune) (answer, error) {
 		if err := r.ownerOnly("remove worktrees"); err != nil {
 			return answer{}, err
 		}
+		r.vacate(r.Home.Path(), false)
 	}
 	verdicts, err := r.Trees.Prune(r.ctx, cmd.Apply, r.busy)
 	if err != nil {
@@ -159,6 +167,7 @@ func (r groundkeeper) worktreeClean(cmd wire.WorktreeClean) (answer, error) {
 		if err := r.ownerOnly("remove files of worktrees"); err != nil {
 			return answer{}, err
 		}
+		r.vacate(cmp.Or(cmd.Path, r.Home.Path()), false)
 	}
 	list, err := repo.Cleaner{Trees: r.Trees}.Clean(r.ctx, cmd.Path, cmd.Apply, r.busy)
 	if err != nil {

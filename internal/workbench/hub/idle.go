@@ -140,6 +140,26 @@ func (r restingRun) close(why string) {
 	r.m.commit()
 }
 
+// Vacate tells which runs in a place have no turn and whose process is still to go: their turn is over, or they were told
+// to leave. With idle, live runs between turns there are told to leave now; their conversations go on with a new process.
+// Within says whether a directory is of the place; it is called in the hub's loop and may not block.
+func (rs Runs) Vacate(within func(dir string) bool, idle bool) (leaving []wire.RunHandle) {
+	rs.h.do(func() {
+		for _, r := range rs.h.m.runs {
+			if !r.row.Live || r.row.Terminal != nil || r.current != nil || !within(r.row.Cwd) {
+				continue
+			}
+			if idle && r.waits() {
+				restingRun{r}.close("is being closed, since its worktree is wanted; the next prompt starts it again")
+			}
+			if r.closing || r.row.Stop || r.row.Transport == wire.TransportCLI {
+				leaving = append(leaving, r.row.Handle)
+			}
+		}
+	})
+	return leaving
+}
+
 // makeRoom lets the longest idle run leave when memory is short, one after the other.
 func (m resting) makeRoom() {
 	for _, r := range m.runs {

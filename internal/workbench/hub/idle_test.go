@@ -60,6 +60,39 @@ func TestIdleRunsAreClosed(t *testing.T) {
 	})
 }
 
+// TestVacatedPlaceIsWaitedFor: agents between turns in a place leave when it is wanted, and are named until they have;
+// one in its turn, or elsewhere, is left alone.
+func TestVacatedPlaceIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, newDisk(), nil)
+		first, h := b.idler()
+		here := b.Runs().List()[0].Cwd
+		there := func(dir string) bool { return dir == here }
+		if got := b.Runs().Vacate(func(string) bool { return false }, true); len(got) > 0 {
+			t.Errorf("elsewhere %v leave", got)
+		}
+		if got := b.Runs().Vacate(there, false); len(got) > 0 || b.Runs().Wishes(h).Close {
+			t.Errorf("an idle agent leaves unasked: %v", got)
+		}
+		for range 2 {
+			if got := b.Runs().Vacate(there, true); len(got) != 1 || got[0] != h || !b.Runs().Wishes(h).Close {
+				t.Errorf("%v leave", got)
+			}
+		}
+		b.leave(h)
+		if got := b.Runs().Vacate(there, true); len(got) > 0 {
+			t.Errorf("%v are still waited for", got)
+		}
+		b.send(first.Job, "2") // it goes on with a new process, which works now
+		g := b.launched().Run.Handle
+		b.report(g, row.Step{Kind: row.StepReady}, row.Step{Kind: row.StepTurnStarted, Turn: 2})
+		if got := b.Runs().Vacate(there, true); len(got) > 0 || b.Runs().Wishes(g).Close {
+			t.Errorf("an agent in its turn leaves: %v", got)
+		}
+		b.stop()
+	})
+}
+
 func TestIdleRunsMakeRoomInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, newDisk(), func(o *hub.Options) { o.Limits.MemoryFloor, o.Limits.Running = 512<<20, 1 })
