@@ -45,6 +45,8 @@ type Options struct {
 	Random  func(digits int) string // lower-case hex
 	Now     func() time.Time
 	Boot    string // the machine's boot, see proc.BootID
+	// Locks is how long a lock of another git process is waited for; 0 for 5 s.
+	Locks time.Duration
 }
 
 // Trees are the worktrees below $SCV_HOME/worktrees.
@@ -69,7 +71,7 @@ type turns struct {
 // New returns the worktrees of a home. It touches nothing.
 func New(o Options) *Trees {
 	return &Trees{
-		shelf: shelf{o.Home}, git: &helper{git.New(o.Environ)}, random: o.Random, now: o.Now, boot: o.Boot,
+		shelf: shelf{o.Home}, git: &helper{git.New(o.Environ, o.Locks)}, random: o.Random, now: o.Now, boot: o.Boot,
 		turns: turns{slots: map[string]chan struct{}{}},
 	}
 }
@@ -280,7 +282,9 @@ func refused(step string, err error) error {
 		return e
 	}
 	why := err.Error()
-	if e, ok := errors.AsType[*git.Error](err); ok {
+	if e, ok := errors.AsType[*git.Error](err); ok && e.Lock != "" {
+		return wire.Refuse(wire.ReasonBusy, "try again when it has ended; where none runs, it left the lock behind: rm "+pretty(e.Lock), "%s: %s.", step, e.Said)
+	} else if ok {
 		why = cmp.Or(e.Said, errors.Unwrap(e).Error())
 	}
 	return wire.Refuse(wire.ReasonUnavailable, "look at what git says there, then try again", "%s: %s.",

@@ -8,10 +8,12 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,9 @@ const (
 	gitOutput = 64 << 10
 	// stderrKept is how much of what git says about a failure is kept, in bytes.
 	stderrKept = 4 << 10
+	// lockWait is how long a lock of another git process is waited for before that is said; lockPause is between two tries.
+	lockWait  = 5 * time.Second
+	lockPause = 100 * time.Millisecond
 	// MakingMark is the variable that marks a git process which makes a worktree, with the worktree's path.
 	MakingMark = "SCV_WORKTREE"
 )
@@ -56,6 +61,7 @@ type Call struct {
 type Runner struct {
 	program string
 	env     []string
+	wait    time.Duration // for locks of other git processes
 }
 
 // Error is a git command that failed. Said is the first line of what git wrote, fit to be shown.
@@ -63,6 +69,7 @@ type Error struct {
 	Command string
 	Exit    int // -1: it did not exit by itself
 	Said    string
+	Lock    string // the file by which another git process kept this one out, empty for none
 	err     error
 	out     []byte
 }
@@ -95,8 +102,10 @@ func passed(key string) bool {
 	return false
 }
 
-func New(environ []string) *Runner {
-	g := &Runner{program: "git"}
+// New returns a runner with a few variables of a process. Locks of other git processes are waited for, for 5 s where the
+// given time is 0.
+func New(environ []string, locks time.Duration) *Runner {
+	g := &Runner{program: "git", wait: cmp.Or(locks, lockWait)}
 	for _, kv := range environ {
 		if key, _, _ := strings.Cut(kv, "="); passed(key) {
 			g.env = append(g.env, kv)
@@ -131,8 +140,23 @@ func (g *Runner) Output(ctx context.Context, c Call, exit int) ([]byte, error) {
 	return out, err
 }
 
-// Run does one command and returns its output. The error is a *Error, or that of ctx.
+// Run does one command and returns its output. The error is a *Error, or that of ctx. While another git process has the
+// index locked it is tried again, as git itself does where a name is locked: neither has changed anything by then.
 func (g *Runner) Run(ctx context.Context, c Call) ([]byte, error) {
+	for until := time.Now().Add(g.wait); ; {
+		out, err := g.try(ctx, c)
+		if e, ok := errors.AsType[*Error](err); !ok || filepath.Base(e.Lock) != "index.lock" || time.Now().After(until) {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return out, err
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+func (g *Runner) try(ctx context.Context, c Call) ([]byte, error) {
 	extra := slices.Clone(c.Extra)
 	if c.Drivers {
 		harmless, err := g.Neutral(ctx, c)
@@ -146,7 +170,9 @@ func (g *Runner) Run(ctx context.Context, c Call) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, g.program, c.argv()...)
+	locks := "=" + strconv.FormatInt(g.wait.Milliseconds(), 10)
+	waits := []string{"-c", "core.filesRefLockTimeout" + locks, "-c", "core.packedRefsTimeout" + locks}
+	cmd := exec.CommandContext(ctx, g.program, append(waits, c.argv()...)...)
 	// Its own group: what git started (the owner's filters) ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
@@ -184,8 +210,20 @@ func (g *Runner) failure(ctx context.Context, c Call, err error, stdout, stderr 
 			out.Exit, out.out = e.ExitCode(), stdout.buf.Bytes()
 		}
 		out.Said = firstWords(stderr.buf.String())
+		if out.Lock = lockIn(stderr.buf.String()); out.Lock != "" {
+			out.Said = "another git process works there (it holds " + plain.Line(out.Lock) + ")"
+		}
 	}
 	return out
+}
+
+// lockIn is the file that kept git out, by its own words such as: Unable to create '/x/.git/index.lock': File exists.
+func lockIn(said string) string {
+	head, _, ok := strings.Cut(said, ".lock': File exists")
+	if i := strings.LastIndexByte(head, '\''); ok && i >= 0 {
+		return head[i+1:] + ".lock"
+	}
+	return ""
 }
 
 // firstWords is the line of git's words that tells most: the first that says fatal or error, else the first.

@@ -10,7 +10,7 @@ func TestGitGetsACleanEnvironment(t *testing.T) {
 	g := New([]string{
 		"PATH=/bin", "HOME=/h", "GIT_DIR=/evil", "GIT_SSH_COMMAND=evil", "GIT_EXTERNAL_DIFF=evil", "OPENAI_API_KEY=k", "SSH_AUTH_SOCK=s",
 		"GIT_CONFIG_COUNT=1", "EDITOR=evil", "LANG=de_DE.UTF-8", "LD_PRELOAD=evil", "BROKEN",
-	})
+	}, 0)
 	all := strings.Join(g.env, "\n")
 	for _, bad := range []string{"evil", "API_KEY", "SSH_AUTH", "CONFIG_COUNT", "de_DE", "BROKEN"} {
 		if strings.Contains(all, bad) {
@@ -37,4 +37,19 @@ func FuzzReadDrivers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Which lock kept git out is read from its words.
+func TestLockIsReadFromGitsWords(t *testing.T) {
+	for said, want := range map[string]string{
+		"fatal: Unable to create '/x/.git/index.lock': File exists.\n\nAnother git process seems to be running": "/x/.git/index.lock",
+		"fatal: cannot lock ref 'HEAD': Unable to create '/x y/.git/HEAD.lock': File exists.":                   "/x y/.git/HEAD.lock",
+		"fatal: Unable to create '/x/.git/index.lock': Permission denied":                                       "",
+		"index.lock': File exists": "",
+		"":                         "",
+	} {
+		if got := lockIn(said); got != want {
+			t.Errorf("%q: %q", said, got)
+		}
+	}
 }

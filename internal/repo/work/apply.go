@@ -2,7 +2,9 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"scv/internal/repo"
@@ -240,10 +242,25 @@ func (b lander) land(ctx context.Context, to target, commit string) error {
 		return wire.Refuse(wire.ReasonConflict, "try again", "%s was switched to another branch meanwhile.", to.at.Top)
 	}
 	_, err = b.git.Run(ctx, git.Call{At: to.at, Drivers: true, Limit: git.LongTime, Args: []string{"merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures", "--", commit}})
-	if err != nil {
+	return b.kept(ctx, to, commit, err)
+}
+
+// kept tells why a work tree could not take a commit. Git brings the files there before it moves the branch: where only
+// that failed, they go back.
+func (b lander) kept(ctx context.Context, to target, commit string, err error) error {
+	e, ok := errors.AsType[*git.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok || e.Lock == "":
 		return wire.Refuse(wire.ReasonConflict, "commit or stash what is changed there, then try again", "%s cannot take it: %s. Nothing was changed.", to.at.Top, said(err))
+	case filepath.Base(e.Lock) != "index.lock":
+		_, back := b.git.Run(ctx, git.Call{At: to.at, Drivers: true, Limit: git.LongTime, Args: []string{"read-tree", "-m", "-u", commit, to.commit}})
+		if back != nil {
+			return wire.Refuse(wire.ReasonBusy, "once that has ended: git -C "+to.at.Top+" merge --ff-only "+commit, "%s has the files, but %s could not be moved: %s.", to.at.Top, to.branch, e.Said)
+		}
 	}
-	return nil
+	return repo.Refused(to.at.Top+" cannot take it, and nothing was changed", err)
 }
 
 // files brings the difference into the working tree of the checkout, without a commit.

@@ -24,6 +24,8 @@ type lab struct {
 	t         testing.TB
 	base, top string
 	env       []string
+	home      *home.Home
+	drawn     atomic.Uint32
 	trees     *repo.Trees
 	*Bench
 }
@@ -43,18 +45,23 @@ func newLab(t testing.TB) *lab {
 	h, err := home.Open(filepath.Join(base, "home"))
 	l.must(err)
 	t.Cleanup(func() { _ = h.Close() })
-	var n atomic.Uint32
-	l.trees = repo.New(repo.Options{
-		Home: h, Environ: l.env, Boot: "boot-1", Random: func(digits int) string { return fmt.Sprintf("%0*x", digits, n.Add(1)) },
-		Now: func() time.Time { return time.Unix(1_800_000_000, 0) },
-	})
-	l.Bench = New(l.trees)
+	l.open(h, 0)
 	l.owner(l.top, "init", "-q")
 	l.write(l.top+"/a", "1\n2\n3\n")
 	l.write(l.top+"/b", "1\n2\n3\n")
 	l.write(l.top+"/.gitignore", "*.log\n")
 	l.commit(l.top, "first")
 	return l
+}
+
+// open makes the bench anew, which waits so long for locks of other git processes.
+func (l *lab) open(h *home.Home, locks time.Duration) {
+	l.home = h
+	l.trees = repo.New(repo.Options{
+		Home: h, Environ: l.env, Boot: "boot-1", Random: func(digits int) string { return fmt.Sprintf("%0*x", digits, l.drawn.Add(1)) },
+		Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Locks: locks,
+	})
+	l.Bench = New(l.trees)
 }
 
 func (l *lab) must(err error) {
