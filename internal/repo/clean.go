@@ -85,7 +85,7 @@ func (c Cleaner) cleanOne(ctx context.Context, r record, apply bool, busy func(p
 		return nil, err
 	}
 	defer release()
-	s, err := c.look(ctx, r, r.dir(), nil)
+	s, err := c.look(ctx, r, r.dir())
 	if err != nil {
 		return nil, refused("what worktree "+r.Name+" holds cannot be told", err)
 	}

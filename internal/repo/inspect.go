@@ -47,7 +47,7 @@ func (t *Trees) List(ctx context.Context) ([]Tree, error) {
 		return nil, err
 	}
 	trees := make([]Tree, len(found))
-	tour := &tour{t: t, harmless: map[string]func() ([]string, error){}, tips: map[string]func() (string, error){}}
+	tour := &tour{t: t, crowded: len(found) >= runtime.NumCPU(), harmless: map[string]func() ([]string, error){}, tips: map[string]func() (string, error){}}
 	slots := make(chan struct{}, min(maxLooks, 2*runtime.NumCPU()))
 	var wg sync.WaitGroup
 	for i, f := range found {
@@ -129,6 +129,7 @@ func (s *shelf) sortOut(group string, files []fs.DirEntry) []*entry {
 // A tour is one look at all worktrees. What is the same for several of them is asked once.
 type tour struct {
 	t        *Trees
+	crowded  bool // there are worktrees for every processor, so none needs to look with several threads
 	mu       sync.Mutex
 	harmless map[string]func() ([]string, error) // git.Neutral, by repository
 	tips     map[string]func() (string, error)   // commit of a base, by repository and name
@@ -190,7 +191,7 @@ func (o *tour) tell(ctx context.Context, e *entry) Tree {
 	harmless, err := o.drivers(ctx, r)
 	var s status
 	if err == nil {
-		s, err = t.look(ctx, r, r.dir(), harmless)
+		s, err = t.glance(ctx, r, r.dir(), git.Call{Drivers: harmless == nil, Extra: harmless, Single: o.crowded})
 	}
 	if err != nil {
 		tree.Problem = plain.Line(err.Error())
@@ -229,15 +230,19 @@ func modified(name string) time.Time {
 }
 
 // look proves the link of the worktree that stands at dir and asks git for its status there, ignored files included.
-// Harmless are the settings that undo the repository's drivers; nil to ask for them.
-func (t *Trees) look(ctx context.Context, r record, dir string, harmless []string) (status, error) {
+func (t *Trees) look(ctx context.Context, r record, dir string) (status, error) {
+	return t.glance(ctx, r, dir, git.Call{Drivers: true})
+}
+
+// glance is look by a call that says how drivers are undone and how git goes about it.
+func (t *Trees) glance(ctx context.Context, r record, dir string, how git.Call) (status, error) {
 	if err := t.verify(r, dir); err != nil {
 		return status{}, err
 	}
-	at := r.at()
-	at.Top = t.abs(dir)
-	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames", "--ignored=traditional"}
-	out, err := t.git.Run(ctx, git.Call{At: at, Args: args, Drivers: harmless == nil, Extra: harmless, Output: listBytes})
+	how.At, how.Output = r.at(), listBytes
+	how.At.Top = t.abs(dir)
+	how.Args = []string{"status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames", "--ignored=traditional"}
+	out, err := t.git.Run(ctx, how)
 	if err != nil {
 		return status{}, err
 	}

@@ -120,7 +120,7 @@ func (s *shelf) rename(r record, from, to string) error {
 // judge refuses unless every question about the worktree at dir got a positive answer.
 func (t *Trees) judge(ctx context.Context, r record, dir string, how Removal) error {
 	cannot := "whether worktree " + r.Name + " may be removed cannot be told"
-	s, err := t.look(ctx, r, dir, nil)
+	s, err := t.look(ctx, r, dir)
 	if err != nil {
 		return refused(cannot, err)
 	}

@@ -55,6 +55,7 @@ type Call struct {
 	Output  int      // bytes of output, gitOutput when 0
 	Limit   time.Duration
 	Drivers bool // the command may run filter, diff or merge drivers: neutralise those of the repository
+	Single  bool // no threads of its own: as many commands as there are processors run already
 }
 
 // A Runner runs the git of the machine. It is immutable.
@@ -251,6 +252,9 @@ func cmpDir(c Call) string {
 
 func (c Call) argv() []string {
 	args := always()
+	if c.Single {
+		args = append(args, "-c", "core.preloadIndex=false", "-c", "index.threads=1")
+	}
 	if c.At.GitDir != "" {
 		args = append(args, "--git-dir="+c.At.GitDir)
 	}
