@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"scv/internal/repo/git"
+	"scv/internal/repo/submodule"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -50,35 +51,11 @@ func (t *Trees) bring(ctx context.Context, r *record) ([]string, error) {
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("not all files named by %s were copied: %s", includeName, plain.Line(err.Error())))
 	}
-	if empty := t.git.modules(ctx, *r, to); len(empty) > 0 {
-		notes = append(notes, fmt.Sprintf("%s empty in it, such as %s. To fill them: git -C %s submodule update --init --recursive",
-			plain.Count(len(empty), "submodule"), show(empty[0]), pretty(r.Path)))
-	}
+	sources := []string{filepath.Join(r.GitDir, "modules"), filepath.Join(r.Common, "modules")}
+	var said []string
+	r.Modules, said = submodule.Tree{Git: t.git.Runner, At: r.at(), Root: to}.Fill(ctx, sources, r.Commit)
+	notes = append(notes, said...)
 	return notes, refused("the worktree was not finished", ctx.Err())
-}
-
-// modules are the paths of the submodules of a fresh worktree, none of which is filled: that would run what a repository
-// names, and need the network. What cannot be read is told as one.
-func (g *helper) modules(ctx context.Context, r record, to *os.Root) []string {
-	const file = ".gitmodules"
-	info, err := to.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	out, err := g.Run(ctx, git.Call{At: r.at(), Output: 1 << 20, Args: []string{"config", "--file", filepath.Join(r.Path, file), "-z", "--get-regexp", `^submodule\..*\.path$`}})
-	if git.Exited(err, 1) {
-		return nil
-	}
-	if err != nil {
-		return []string{file}
-	}
-	var paths []string
-	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		if _, path, ok := strings.Cut(entry, "\n"); ok {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }
 
 // carry copies each changed, staged or untracked file byte for byte, and removes what the checkout has removed. No
@@ -163,7 +140,7 @@ func (g *helper) include(ctx context.Context, r *record, from, to *os.Root) ([]s
 			continue
 		}
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("%s was not copied: %s.", show(name), plain.Line(err.Error())))
+			notes = append(notes, fmt.Sprintf("%s was not copied: %s.", plain.Quote(name), plain.Line(err.Error())))
 			continue
 		}
 		left -= n
@@ -178,19 +155,19 @@ func copyEntry(from, to *os.Root, name string, replace bool, left int64) (int64,
 	name = filepath.FromSlash(name)
 	info, err := from.Lstat(name)
 	if err != nil {
-		return 0, "", fmt.Errorf("look at %s: %w", show(name), err)
+		return 0, "", fmt.Errorf("look at %s: %w", plain.Quote(name), err)
 	}
 	if info.Size() > left {
 		return 0, "", errors.New("together they are too large")
 	}
 	if dir := filepath.Dir(name); dir != "." {
 		if err := to.MkdirAll(dir, 0o755); err != nil {
-			return 0, "", fmt.Errorf("make the directory of %s: %w", show(name), err)
+			return 0, "", fmt.Errorf("make the directory of %s: %w", plain.Quote(name), err)
 		}
 	}
 	if replace {
 		if err := to.RemoveAll(name); err != nil {
-			return 0, "", fmt.Errorf("replace %s: %w", show(name), err)
+			return 0, "", fmt.Errorf("replace %s: %w", plain.Quote(name), err)
 		}
 	}
 	switch {
@@ -200,29 +177,29 @@ func copyEntry(from, to *os.Root, name string, replace bool, left int64) (int64,
 			err = to.Symlink(target, name)
 		}
 		if err != nil {
-			return 0, "", fmt.Errorf("copy link %s: %w", show(name), err)
+			return 0, "", fmt.Errorf("copy link %s: %w", plain.Quote(name), err)
 		}
 		return 0, linkSum(target), nil
 	case info.Mode().IsRegular():
 		return copyFile(from, to, name, info.Mode().Perm())
 	}
-	return 0, "", fmt.Errorf("%s is neither a file nor a link", show(name))
+	return 0, "", fmt.Errorf("%s is neither a file nor a link", plain.Quote(name))
 }
 
 func copyFile(from, to *os.Root, name string, mode fs.FileMode) (int64, string, error) {
 	in, err := from.Open(name)
 	if err != nil {
-		return 0, "", fmt.Errorf("copy %s: %w", show(name), err)
+		return 0, "", fmt.Errorf("copy %s: %w", plain.Quote(name), err)
 	}
 	defer in.Close()
 	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return 0, "", fmt.Errorf("copy %s: %w", show(name), err)
+		return 0, "", fmt.Errorf("copy %s: %w", plain.Quote(name), err)
 	}
 	// From file to file, so that the kernel shares the blocks where the file system can; read for its sum afterwards.
 	n, err := io.Copy(out, in)
 	if err := errors.Join(err, out.Chmod(mode), out.Close()); err != nil {
-		return n, "", fmt.Errorf("copy %s: %w", show(name), err)
+		return n, "", fmt.Errorf("copy %s: %w", plain.Quote(name), err)
 	}
 	sum := sha256.New()
 	_, err = in.Seek(0, io.SeekStart)
@@ -230,7 +207,7 @@ func copyFile(from, to *os.Root, name string, mode fs.FileMode) (int64, string, 
 		_, err = io.Copy(sum, io.LimitReader(in, n))
 	}
 	if err != nil {
-		return n, "", fmt.Errorf("copy %s: %w", show(name), err)
+		return n, "", fmt.Errorf("copy %s: %w", plain.Quote(name), err)
 	}
 	return n, hex.EncodeToString(sum.Sum(nil)), nil
 }
@@ -244,26 +221,26 @@ func linkSum(target string) string {
 func fileSum(root *os.Root, name string) (string, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", show(name), err)
+		return "", fmt.Errorf("look at %s: %w", plain.Quote(name), err)
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := root.Readlink(name)
 		if err != nil {
-			return "", fmt.Errorf("read link %s: %w", show(name), err)
+			return "", fmt.Errorf("read link %s: %w", plain.Quote(name), err)
 		}
 		return linkSum(target), nil
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is neither a file nor a link", show(name))
+		return "", fmt.Errorf("%s is neither a file nor a link", plain.Quote(name))
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", show(name), err)
+		return "", fmt.Errorf("read %s: %w", plain.Quote(name), err)
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", show(name), err)
+		return "", fmt.Errorf("read %s: %w", plain.Quote(name), err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

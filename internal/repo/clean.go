@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"scv/internal/repo/git"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -85,7 +86,7 @@ func (c Cleaner) cleanOne(ctx context.Context, r record, apply bool, busy func(p
 		return nil, err
 	}
 	defer release()
-	s, err := c.look(ctx, r, r.dir())
+	s, err := c.look(ctx, r, r.dir(), git.Call{Drivers: true})
 	if err != nil {
 		return nil, refused("what worktree "+r.Name+" holds cannot be told", err)
 	}
@@ -112,7 +113,7 @@ func (c Cleaner) cleanOne(ctx context.Context, r record, apply bool, busy func(p
 	}
 	for i, f := range folders {
 		if err := removeAll(w.root, f.Path); err != nil {
-			return folders[:i], refused(fmt.Sprintf("%s of worktree %s could not be removed whole", show(f.Path), r.Name), err)
+			return folders[:i], refused(fmt.Sprintf("%s of worktree %s could not be removed whole", plain.Quote(f.Path), r.Name), err)
 		}
 	}
 	return folders, nil

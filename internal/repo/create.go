@@ -289,7 +289,7 @@ func forgetEntry(r record) error {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), r.Name) {
 			continue
 		}
-		back, err := readLink(root, e.Name()+"/gitdir")
+		back, err := git.ReadLink(root, e.Name()+"/gitdir")
 		ours := err == nil && back == filepath.Join(r.Path, ".git")
 		if errors.Is(err, fs.ErrNotExist) {
 			ours = e.Name() == r.Name // names are drawn once: git had not yet come to write it

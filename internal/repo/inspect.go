@@ -149,7 +149,7 @@ func once[T any](o *tour, known map[string]func() (T, error), key string, ask fu
 
 // drivers are the settings that undo those of a worktree's repository; nil when they are its own, and must be asked for.
 func (o *tour) drivers(ctx context.Context, r record) ([]string, error) {
-	if there, err := exists(filepath.Join(r.Link, "config.worktree")); err != nil || there {
+	if there, err := git.Exists(filepath.Join(r.Link, "config.worktree")); err != nil || there {
 		return nil, err
 	}
 	return once(o, o.harmless, r.Common, func() ([]string, error) {
@@ -191,7 +191,7 @@ func (o *tour) tell(ctx context.Context, e *entry) Tree {
 	harmless, err := o.drivers(ctx, r)
 	var s status
 	if err == nil {
-		s, err = t.glance(ctx, r, r.dir(), git.Call{Drivers: harmless == nil, Extra: harmless, Single: o.crowded})
+		s, err = t.look(ctx, r, r.dir(), git.Call{Drivers: harmless == nil, Extra: harmless, Single: o.crowded})
 	}
 	if err != nil {
 		tree.Problem = plain.Line(err.Error())
@@ -229,13 +229,9 @@ func modified(name string) time.Time {
 	return info.ModTime()
 }
 
-// look proves the link of the worktree that stands at dir and asks git for its status there, ignored files included.
-func (t *Trees) look(ctx context.Context, r record, dir string) (status, error) {
-	return t.glance(ctx, r, dir, git.Call{Drivers: true})
-}
-
-// glance is look by a call that says how drivers are undone and how git goes about it.
-func (t *Trees) glance(ctx context.Context, r record, dir string, how git.Call) (status, error) {
+// look proves the link of the worktree that stands at dir and asks git for its status there, ignored files included, by a
+// call that says how drivers are undone.
+func (t *Trees) look(ctx context.Context, r record, dir string, how git.Call) (status, error) {
 	if err := t.verify(r, dir); err != nil {
 		return status{}, err
 	}

@@ -3,58 +3,22 @@ package repo
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"scv/internal/repo/git"
 	"scv/internal/wire"
 )
 
-const linkBytes = 8 << 10
-
-// readLink reads a small file that holds one path or one line. What is no plain file is an error.
-func readLink(root *os.Root, name string) (string, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("read %s: it is no plain file", name)
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, linkBytes))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	line := strings.TrimRight(string(data), "\r\n")
-	if strings.ContainsAny(line, "\x00\n") {
-		return "", fmt.Errorf("read %s: it holds more than a line", name)
-	}
-	return line, nil
-}
-
-// linkOf reads which git directory a fresh worktree at dir (below the home) names.
+// linkOf reads which git directory a worktree at dir (below the home) names.
 func (s *shelf) linkOf(dir string) (string, error) {
 	root, err := s.home.Root().OpenRoot(dir)
 	if err != nil {
 		return "", fmt.Errorf("open the worktree: %w", err)
 	}
 	defer root.Close()
-	line, err := readLink(root, ".git")
-	if err != nil {
-		return "", err
-	}
-	link, ok := strings.CutPrefix(line, "gitdir: ")
-	if !ok || !filepath.IsAbs(link) || filepath.Clean(link) != link {
-		return "", errors.New("read .git: it names no git directory")
-	}
-	return link, nil
+	return git.LinkOf(root)
 }
 
 // verify proves that the directory dir (the worktree's own, or where it stands while it is removed) is the one that SCV
@@ -95,11 +59,11 @@ func verifyBack(r record) error {
 		return fmt.Errorf("open the worktree's git directory: %w", err)
 	}
 	defer root.Close()
-	back, err := readLink(root, "gitdir")
+	back, err := git.ReadLink(root, "gitdir")
 	if err != nil || back != filepath.Join(r.Path, ".git") {
 		return changed(r, "the repository does not name it any more")
 	}
-	common, err := readLink(root, "commondir")
+	common, err := git.ReadLink(root, "commondir")
 	if err != nil {
 		return changed(r, "the repository does not name it any more")
 	}
@@ -124,7 +88,7 @@ func lockReason(r record) (reason string, locked bool, err error) {
 		return "", false, fmt.Errorf("open the worktree's git directory: %w", err)
 	}
 	defer root.Close()
-	reason, err = readLink(root, "locked")
+	reason, err = git.ReadLink(root, "locked")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
@@ -132,21 +96,4 @@ func lockReason(r record) (reason string, locked bool, err error) {
 		return "", false, err
 	}
 	return reason, true, nil
-}
-
-// middle names what the worktree is in the middle of, such as a rebase; empty for nothing.
-func middle(gitDir string) string {
-	for _, m := range [][2]string{
-		{"rebase-merge", "a rebase"},
-		{"rebase-apply", "a rebase"},
-		{"MERGE_HEAD", "a merge"},
-		{"CHERRY_PICK_HEAD", "a cherry-pick"},
-		{"REVERT_HEAD", "a revert"},
-		{"BISECT_LOG", "a bisection"},
-	} {
-		if _, err := os.Lstat(filepath.Join(gitDir, m[0])); err == nil {
-			return m[1]
-		}
-	}
-	return ""
 }

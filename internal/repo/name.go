@@ -104,7 +104,7 @@ func checkBranch(name string) error {
 	}
 	if bad {
 		return wire.Refuse(wire.ReasonInvalid, "use letters, digits, dots, dashes and slashes, such as: scv/fix-retry",
-			"%s cannot be the name of a branch.", show(name))
+			"%s cannot be the name of a branch.", plain.Quote(name))
 	}
 	return nil
 }
@@ -125,8 +125,5 @@ func checkBase(name string) error {
 		return nil
 	}
 	return wire.Refuse(wire.ReasonInvalid, "name a branch, a tag or a commit, such as: main, v1.2, HEAD~1",
-		"%s cannot be where a worktree starts from.", show(name))
+		"%s cannot be where a worktree starts from.", plain.Quote(name))
 }
-
-// show quotes a name from outside for a sentence: nothing invisible, at most 80 characters.
-func show(name string) string { return "\"" + plain.Truncate(plain.Line(name), 80) + "\"" }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"scv/internal/repo/git"
+	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
 
@@ -31,7 +32,7 @@ const draws = 8
 // repository, no commit yet, a bad or taken name, an unknown base.
 func (t *Trees) Plan(ctx context.Context, w Wish) (Intent, error) {
 	if !wire.ValidAgentName(w.Agent) {
-		return Intent{}, wire.Refuse(wire.ReasonInvalid, "", "%s is not the name of an agent.", show(w.Agent))
+		return Intent{}, wire.Refuse(wire.ReasonInvalid, "", "%s is not the name of an agent.", plain.Quote(w.Agent))
 	}
 	from, err := t.git.checkout(ctx, w.Cwd)
 	if err != nil {
@@ -51,7 +52,7 @@ func (t *Trees) Plan(ctx context.Context, w Wish) (Intent, error) {
 		}
 		if head != in.Commit {
 			return Intent{}, wire.Refuse(wire.ReasonInvalid, "leave out --base, or commit the changes first",
-				"uncommitted changes can be carried over only onto the commit they were made on, and %s is another one.", show(w.Base))
+				"uncommitted changes can be carried over only onto the commit they were made on, and %s is another one.", plain.Quote(w.Base))
 		}
 	}
 	if in.Sub != "" && !t.git.holds(ctx, from, in.Commit, in.Sub) {
@@ -86,7 +87,7 @@ func (t *Trees) taken(ctx context.Context, r record, chosen bool) (bool, error) 
 			return false, err
 		}
 		if _, err := t.git.Run(ctx, git.Call{At: r.source(), Args: []string{"check-ref-format", "--branch", r.Branch}}); err != nil {
-			return false, wire.Refuse(wire.ReasonInvalid, "", "git does not take %s as the name of a branch.", show(r.Branch))
+			return false, wire.Refuse(wire.ReasonInvalid, "", "git does not take %s as the name of a branch.", plain.Quote(r.Branch))
 		}
 	}
 	exists, err := t.git.branchExists(ctx, r)
@@ -115,7 +116,7 @@ func (g *helper) branchExists(ctx context.Context, r record) (bool, error) {
 // checkout finds the checkout that a directory lies in. Git itself refuses one of another user here.
 func (g *helper) checkout(ctx context.Context, cwd string) (git.Place, error) {
 	if !filepath.IsAbs(cwd) || strings.ContainsRune(cwd, 0) {
-		return git.Place{}, wire.Refuse(wire.ReasonInvalid, "", "%s is not an absolute directory.", show(cwd))
+		return git.Place{}, wire.Refuse(wire.ReasonInvalid, "", "%s is not an absolute directory.", plain.Quote(cwd))
 	}
 	out, err := g.Run(ctx, git.Call{Dir: cwd, Args: []string{
 		"rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir",
@@ -177,7 +178,7 @@ func (g *helper) base(ctx context.Context, from git.Place, name string) (commit,
 	}
 	out, err := g.Run(ctx, git.Call{At: from, Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", spec + "^{commit}"}})
 	commit = string(bytes.TrimSpace(out))
-	if err == nil && !hash(commit) {
+	if err == nil && !git.IsHash(commit) {
 		err = errors.New("git rev-parse: unexpected output")
 	}
 	switch {
@@ -185,7 +186,7 @@ func (g *helper) base(ctx context.Context, from git.Place, name string) (commit,
 		return "", "", wire.Refuse(wire.ReasonRefused, "make a first commit there, or start the job without --worktree",
 			"the repository at %s has no commit yet, so a worktree would be empty.", pretty(from.Top))
 	case git.Exited(err, 1):
-		return "", "", wire.Refuse(wire.ReasonNotFound, "", "%s names no commit of the repository at %s.", show(name), pretty(from.Top))
+		return "", "", wire.Refuse(wire.ReasonNotFound, "", "%s names no commit of the repository at %s.", plain.Quote(name), pretty(from.Top))
 	case err != nil:
 		return "", "", refused("git cannot tell where to start from", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"scv/internal/home"
 	"scv/internal/repo/git"
+	"scv/internal/repo/submodule"
 	"scv/internal/run/proc"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
@@ -120,7 +121,7 @@ func (s *shelf) rename(r record, from, to string) error {
 // judge refuses unless every question about the worktree at dir got a positive answer.
 func (t *Trees) judge(ctx context.Context, r record, dir string, how Removal) error {
 	cannot := "whether worktree " + r.Name + " may be removed cannot be told"
-	s, err := t.look(ctx, r, dir)
+	s, err := t.look(ctx, r, dir, git.Call{Drivers: true})
 	if err != nil {
 		return refused(cannot, err)
 	}
@@ -162,7 +163,7 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := t.git.hidden(ctx, at)
+	hidden, err := t.git.Hidden(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -174,54 +175,33 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 	if err != nil {
 		return nil, err
 	}
-	modules, err := exists(filepath.Join(r.Link, "modules"))
+	modules, err := t.modules(ctx, t.git.Runner, r, dir)
 	if err != nil {
 		return nil, err
 	}
 	if names := append(append([]string{}, s.changed...), s.untracked...); len(names) > 0 {
-		add(true, "%s, such as %s", plain.Count(len(names), "uncommitted change"), show(names[0]))
+		add(true, "%s, such as %s", plain.Count(len(names), "uncommitted change"), plain.Quote(names[0]))
 	}
 	add(s.unmerged > 0, "%s", plain.Count(s.unmerged, "merge conflict"))
-	add(hidden != "", "git was told not to look at %s", show(hidden))
-	add(middle(r.Link) != "", "it is in the middle of %s", middle(r.Link))
+	add(hidden != "", "git was told not to look at %s", plain.Quote(hidden))
+	add(git.Middle(r.Link) != "", "it is in the middle of %s", git.Middle(r.Link))
 	add(ahead > 0, "%s not merged into what it started from", plain.Count(ahead, "commit"))
-	add(s.ahead > 0, "%s not pushed to %s", plain.Count(s.ahead, "commit"), show(s.upstream))
-	add(w.unknowns > 0, "%s that SCV knows nothing about, such as %s", plain.Count(w.unknowns, "ignored file"), show(w.unknown))
-	add(w.nested != "", "%s is a repository of its own", show(w.nested))
-	add(modules, "its submodules may hold work")
-	add(locked && !strings.HasPrefix(reason, lockLead), "it is locked: %s", show(reason))
+	add(s.ahead > 0, "%s not pushed to %s", plain.Count(s.ahead, "commit"), plain.Quote(s.upstream))
+	add(w.unknowns > 0, "%s that SCV knows nothing about, such as %s", plain.Count(w.unknowns, "ignored file"), plain.Quote(w.unknown))
+	add(w.nested != "", "%s is a repository of its own", plain.Quote(w.nested))
+	add(modules != "", "%s", modules)
+	add(locked && !strings.HasPrefix(reason, lockLead), "it is locked: %s", plain.Quote(reason))
 	return reasons, nil
 }
 
-func exists(name string) (bool, error) {
-	_, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// hidden names a file that git's index was told to believe unchanged, or to leave out although it is there.
-func (g *helper) hidden(ctx context.Context, at git.Place) (string, error) {
-	out, err := g.Run(ctx, git.Call{At: at, Output: 64 << 20, Args: []string{"ls-files", "-z", "-v"}})
+// modules tells why the submodules of a worktree that stands at dir may hold work; empty when they do not.
+func (s *shelf) modules(ctx context.Context, g *git.Runner, r record, dir string) (string, error) {
+	root, err := s.home.Root().OpenRoot(dir)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("open the worktree: %w", err)
 	}
-	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
-		if len(line) < 3 {
-			continue
-		}
-		tag, name := line[0], string(line[2:])
-		if tag >= 'a' && tag <= 'z' {
-			return name, nil
-		}
-		if tag == 'S' {
-			if there, err := exists(filepath.Join(at.Top, name)); err != nil || there {
-				return name, nil
-			}
-		}
-	}
-	return "", nil
+	defer root.Close()
+	return submodule.Tree{Git: g, At: r.at(), Root: root}.Hold(ctx, r.Modules, s.abs(dir))
 }
 
 // named refuses when the worktree stands on commits that no branch or tag names: with it they would be lost for good.
@@ -242,7 +222,7 @@ func (r record) admin(gitDir string) git.Place { return git.Place{GitDir: gitDir
 
 // judgeGone decides about a worktree whose directory is not there any more.
 func (t *Trees) judgeGone(ctx context.Context, r record) error {
-	there, err := exists(r.Link)
+	there, err := git.Exists(r.Link)
 	if err == nil && there {
 		if err = verifyBack(r); err == nil {
 			err = t.git.named(ctx, r)
@@ -294,7 +274,7 @@ func removeAll(root *os.Root, name string) error {
 	walkErr := fs.WalkDir(root.FS(), name, func(at string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			if chmod := root.Chmod(at, home.DirMode); chmod != nil {
-				return fmt.Errorf("make %s writable: %w", show(at), chmod)
+				return fmt.Errorf("make %s writable: %w", plain.Quote(at), chmod)
 			}
 		}
 		if err != nil && !errors.Is(err, fs.ErrPermission) {
@@ -357,7 +337,7 @@ func readLinkHead(root *os.Root, name string) (string, error) {
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("open %s: %w", show(name), err)
+		return "", fmt.Errorf("open %s: %w", plain.Quote(name), err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, 256))

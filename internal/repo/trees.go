@@ -26,6 +26,7 @@ import (
 
 	"scv/internal/home"
 	"scv/internal/repo/git"
+	"scv/internal/repo/submodule"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -107,12 +108,13 @@ func (i Intent) group() string { return treesDir + "/" + groupName(i.Repo) }
 type record struct {
 	V int `json:"v"`
 	Intent
-	Made     bool           `json:"made"`               // complete: an agent may have worked in it
-	Link     string         `json:"link,omitempty"`     // the worktree's own git directory
-	Device   uint64         `json:"device,omitempty"`   // of the worktree's directory
-	Inode    uint64         `json:"inode,omitempty"`    // of the worktree's directory
-	Included []includedFile `json:"included,omitempty"` // copied ignored files
-	MadeUnix int64          `json:"made_unix_seconds,omitempty"`
+	Made     bool               `json:"made"`               // complete: an agent may have worked in it
+	Link     string             `json:"link,omitempty"`     // the worktree's own git directory
+	Device   uint64             `json:"device,omitempty"`   // of the worktree's directory
+	Inode    uint64             `json:"inode,omitempty"`    // of the worktree's directory
+	Included []includedFile     `json:"included,omitempty"` // copied ignored files
+	Modules  []submodule.Filled `json:"modules,omitempty"`  // filled submodules
+	MadeUnix int64              `json:"made_unix_seconds,omitempty"`
 }
 
 // includedFile is a file that SCV itself put into a worktree, with the SHA-256 of its bytes.
@@ -138,16 +140,12 @@ func (s *shelf) check(r record) error {
 	clean := func(p string) bool { return filepath.IsAbs(p) && filepath.Clean(p) == p && !strings.ContainsRune(p, 0) }
 	switch {
 	case !validName(r.Name), !clean(r.Repo), !clean(r.Common), !clean(r.GitDir), r.Path != s.abs(r.dir()),
-		r.Sub != "" && !filepath.IsLocal(r.Sub), !hash(r.Commit), checkBranch(r.Branch) != nil,
+		r.Sub != "" && !filepath.IsLocal(r.Sub), !git.IsHash(r.Commit), checkBranch(r.Branch) != nil,
 		r.BaseRef != "" && !strings.HasPrefix(r.BaseRef, "refs/"),
 		(r.Made || r.Link != "") && filepath.Dir(r.Link) != filepath.Join(r.Common, "worktrees"):
-		return wire.Refuse(wire.ReasonInvalid, "", "%s is not a worktree that SCV could have planned.", show(r.Name))
+		return wire.Refuse(wire.ReasonInvalid, "", "%s is not a worktree that SCV could have planned.", plain.Quote(r.Name))
 	}
 	return nil
-}
-
-func hash(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 func (s *shelf) abs(name string) string {
@@ -210,7 +208,7 @@ func (s *shelf) ensureGroup(group string) error {
 // load reads the record of a worktree; one that is not there is fs.ErrNotExist.
 func (s *shelf) load(group, name string) (record, error) {
 	if !validGroup(group) || !validName(name) {
-		return record{}, fmt.Errorf("worktree %s: %w", show(group+"/"+name), fs.ErrNotExist)
+		return record{}, fmt.Errorf("worktree %s: %w", plain.Quote(group+"/"+name), fs.ErrNotExist)
 	}
 	file := treesDir + "/" + group + "/" + name + ".json"
 	info, err := s.home.Root().Lstat(file)

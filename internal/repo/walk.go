@@ -34,6 +34,7 @@ type walk struct {
 	unknowns         int
 
 	root     *os.Root
+	filled   map[string]bool // submodules that SCV filled, which are asked about themselves
 	ignores  map[string]bool
 	included map[string]string
 }
@@ -54,6 +55,11 @@ func (w *walk) quick(ctx context.Context, t *Trees, r record) error {
 	}
 	defer w.root.Close()
 	w.tracked, w.newest = sum.Bytes, sum.Newest
+	for name := range w.filled {
+		if err := w.path(ctx, name, false); err != nil {
+			return err
+		}
+	}
 	inside := func(name string) bool {
 		return slices.ContainsFunc(w.untracked, func(dir string) bool { return strings.HasSuffix(dir, "/") && strings.HasPrefix(name, dir) })
 	}
@@ -95,7 +101,10 @@ func (w *walk) open(t *Trees, r record, dir string) error {
 	if err != nil {
 		return fmt.Errorf("open the worktree: %w", err)
 	}
-	w.root, w.ignores, w.included = root, map[string]bool{}, map[string]string{}
+	w.root, w.ignores, w.included, w.filled = root, map[string]bool{}, map[string]string{}, map[string]bool{}
+	for _, m := range r.Modules {
+		w.filled[m.Path] = true
+	}
 	for _, name := range w.status.ignored {
 		w.ignores[strings.TrimSuffix(name, "/")] = true
 	}
@@ -129,7 +138,7 @@ func (w *walk) dir(ctx context.Context, name string, ignored, cache bool) error 
 		ignored := ignored || w.ignores[at]
 		if e.IsDir() {
 			inner := cache || ignored && w.isCache(at)
-			if inner && !w.sizes {
+			if (inner || w.filled[at]) && !w.sizes {
 				continue
 			}
 			if err := w.dir(ctx, at, ignored, inner); err != nil {

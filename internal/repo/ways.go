@@ -81,7 +81,7 @@ func (w Ways) Open(path string) (Held, error) {
 }
 
 // Middle names what a worktree is in the middle of, such as a rebase; empty for nothing.
-func (h Held) Middle() string { return middle(h.At.GitDir) }
+func (h Held) Middle() string { return git.Middle(h.At.GitDir) }
 
 // Turn waits until nobody else in this process changes a repository, and returns what lets the next one go on.
 func (w Ways) Turn(ctx context.Context, common string) (func(), error) {

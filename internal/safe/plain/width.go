@@ -146,3 +146,6 @@ func Last(s string) string {
 	}
 	return last
 }
+
+// Quote quotes a name from outside for a sentence: nothing invisible, at most 80 cells.
+func Quote(name string) string { return "\"" + Truncate(Line(name), 80) + "\"" }
