@@ -83,7 +83,7 @@ func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() s
 	h := hub.New(hub.Options{
 		Journal: journal{archive: store, ended: ended, rest: rest}, Launcher: launcher, Loaded: loaded, Limits: set.limits(), Now: opt.Now,
 		Random: randomHex, UUID: uuid, Log: log, DefaultMode: set.mode, AfterLimit: set.afterLimit, Budget: set.budget, Transport: set.transport, Terminal: set.terminal,
-		ApprovalWait: set.now().config.Approvals.Wait,
+		ApprovalWait: set.now().config.Approvals.Wait, Machine: proc.MachineID(),
 	})
 	port.hub.Store(h)
 	b := &bench{

@@ -71,10 +71,26 @@ func (js Jobs) Thread(session wire.SessionID, id wire.ConversationID) (row.Conve
 		if c == nil {
 			return noConversation(session, id)
 		}
-		found = c.row
+		found = c.proven()
 		return nil
 	})
 	return found, err
+}
+
+// proven is a conversation as far as its agent can go on with it here: what the agent calls it counts only on the machine
+// on which it said so, since there is what was said in it (P23). The row keeps it, for the home may come back.
+func (c *conversation) proven() row.Conversation {
+	r := c.row
+	if c.elsewhere() {
+		r.Vendor, r.VendorAt = "", 0
+	}
+	return r
+}
+
+// elsewhere reports whether the agent's own conversation is on another machine, from which this home was copied or moved.
+func (c *conversation) elsewhere() bool {
+	here := c.m.h.o.Machine
+	return c.row.Vendor != "" && c.row.VendorOn != "" && here != "" && c.row.VendorOn != here
 }
 
 // followers makes jobs that follow others.

@@ -73,6 +73,7 @@ type Options struct {
 	Live        func(agent string) bool           // one process of it serves several turns
 	Transport   func(agent, forced string) string // as Run.Transport names it; forced is the conversation's
 	Terminal    func(agent string) bool           // it can be taken over in its own terminal; nil: nobody is told of takeovers
+	Machine     string                            // that this is; empty where it has no name. What an agent calls a conversation counts on its own only
 	// ApprovalWait is how long a request of an agent waits for the owner; then silence is a no. 0: as long as its turn.
 	ApprovalWait time.Duration
 }

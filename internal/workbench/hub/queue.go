@@ -182,6 +182,10 @@ func (j *job) begin() {
 	j.row.Turn, j.row.Assigned, j.assigned = c.row.Turns, j.row.Assigned+1, m.batch
 	j.row.Detail, j.row.Class = nil, nil
 	r := c.run
+	if r == nil && c.elsewhere() {
+		j.note(m.now(), "daemon", fmt.Sprintf("%s began its conversation %s on another machine, from which this home was copied or moved: here it begins a new one",
+			c.row.Agent, c.row.Vendor))
+	}
 	if r == nil {
 		r = c.newRun(c.row.Agent, m.h.o.Transport(c.row.Agent, c.row.Transport))
 		c.run = r

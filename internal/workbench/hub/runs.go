@@ -169,7 +169,7 @@ func (r *run) wishes() (w row.Wishes) {
 	}
 	w.Turn = &row.TurnWish{
 		Job: j.row.Job.Job, Session: c.Session, Number: j.row.Turn, Prompt: j.prompt, Private: j.row.Private,
-		Model: j.row.Model, Effort: j.row.Effort, Mode: mode, Cwd: c.Cwd, Vendor: c.Vendor, Handback: j.row.Handback,
+		Model: j.row.Model, Effort: j.row.Effort, Mode: mode, Cwd: c.Cwd, Vendor: r.conv.proven().Vendor, Handback: j.row.Handback,
 		Depth: j.row.Depth, Above: nest{m}.above(j),
 	}
 	if j.row.Cancelled && j.cancelled <= m.committed {

@@ -126,11 +126,13 @@ func (c holder) offer() wire.AttachOffer {
 		case j.assigned > m.committed:
 			o.Detail = text(fmt.Sprintf("%s is just being started", j.row.Job.Job))
 		default:
-			o.Interrupt = c.row.Vendor != "" && !full && !j.row.Reviewed && !j.row.Cancelled
+			o.Interrupt = c.proven().Vendor != "" && !full && !j.row.Reviewed && !j.row.Cancelled
 		}
 		return o
 	case c.last != nil && c.last.row.Reviewed:
 		return no(wire.AttachReviewed, "%s belongs to a review", c.last.row.Job.Job)
+	case c.elsewhere():
+		return no(wire.AttachNoSession, "its agent began its session on another machine")
 	case c.row.Vendor == "":
 		return no(wire.AttachNoSession, "its agent has not begun a session yet")
 	case full:

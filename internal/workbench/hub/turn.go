@@ -274,7 +274,7 @@ func (r *run) apply(s row.Step) {
 // conversations would share a transcript. The next process of this one then begins anew, and its job says why.
 func (r *run) named(j *job, s row.Step) {
 	c := r.conv
-	if c.row.Vendor == s.Vendor {
+	if c.row.Vendor == s.Vendor && !c.elsewhere() {
 		return
 	}
 	for _, other := range r.m.convs {
@@ -287,7 +287,7 @@ func (r *run) named(j *job, s row.Step) {
 		}
 		return
 	}
-	c.row.Vendor, c.row.VendorAt = s.Vendor, unix(s.At)
+	c.row.Vendor, c.row.VendorAt, c.row.VendorOn = s.Vendor, unix(s.At), r.m.h.o.Machine
 	c.touch()
 }
 

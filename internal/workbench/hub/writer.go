@@ -95,7 +95,7 @@ func (w *writer) perform(now []effect) {
 		var o row.Order
 		var live bool
 		w.h.do(func() {
-			o = row.Order{Run: e.run.row, Conversation: e.run.conv.row, Adopt: e.adopt}
+			o = row.Order{Run: e.run.row, Conversation: e.run.conv.proven(), Adopt: e.adopt}
 			live = e.run.row.Live
 		})
 		switch {

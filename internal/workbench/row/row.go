@@ -56,16 +56,17 @@ type Conversation struct {
 	Agent    string              `json:"agent"`
 	Cwd      string              `json:"cwd"`
 	Worktree *wire.WorktreeRef   `json:"worktree,omitempty"`
-	Plan     string              `json:"plan,omitempty"`     // what its worktree is made by, as the room of repositories wrote it
-	Base     string              `json:"base,omitempty"`     // commit that its worktree starts from
-	Vendor   string              `json:"vendor,omitempty"`   // the agent's own session id, once known
-	VendorAt uint64              `json:"vendor_at,omitzero"` // when Vendor was learnt, in seconds of Unix time; 0 where that is not known
-	Turns    uint32              `json:"turns"`              // turns begun
-	Paused   string              `json:"paused,omitempty"`   // why its queue waits for the owner; empty when it goes on
-	Model    string              `json:"model,omitempty"`    // of its last job, which a further prompt takes over
-	Effort   string              `json:"effort,omitempty"`   // likewise
-	Mode     string              `json:"mode,omitempty"`     // likewise
-	Worked   bool                `json:"worked,omitzero"`    // the owner worked in the agent's own terminal since the last turn
+	Plan     string              `json:"plan,omitempty"`      // what its worktree is made by, as the room of repositories wrote it
+	Base     string              `json:"base,omitempty"`      // commit that its worktree starts from
+	Vendor   string              `json:"vendor,omitempty"`    // the agent's own session id, once known
+	VendorAt uint64              `json:"vendor_at,omitzero"`  // when Vendor was learnt, in seconds of Unix time; 0 where that is not known
+	VendorOn string              `json:"vendor_on,omitempty"` // the machine on which; empty where that is not known
+	Turns    uint32              `json:"turns"`               // turns begun
+	Paused   string              `json:"paused,omitempty"`    // why its queue waits for the owner; empty when it goes on
+	Model    string              `json:"model,omitempty"`     // of its last job, which a further prompt takes over
+	Effort   string              `json:"effort,omitempty"`    // likewise
+	Mode     string              `json:"mode,omitempty"`      // likewise
+	Worked   bool                `json:"worked,omitzero"`     // the owner worked in the agent's own terminal since the last turn
 	// Transport is what the owner asked for, wire.TransportLive or wire.TransportCLI; empty for the configured one.
 	Transport string `json:"transport,omitempty"`
 	// The agent's last cumulative figures, to take differences from.
