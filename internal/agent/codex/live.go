@@ -124,10 +124,13 @@ func (d *live) Feed(in agent.Input) []agent.Fact {
 	return append(facts, d.s.line(in.Line)...)
 }
 
-// Next gives the message that should be written now: the reason of a denial before the denial, then what every live
-// agent is told, then what is asked for the owner's information and may be answered at any time.
+// Next gives the message that should be written now: the reason of a denial before the denial, the end of what a cancelled
+// turn left running, then what every live agent is told, then what is asked for the owner's information and may be answered at any time.
 func (d *live) Next(w agent.Wishes, n uint64) (agent.Message, bool) {
 	if m, ok := d.why(w, n); ok {
+		return m, true
+	}
+	if m, ok := d.ends(n); ok {
 		return m, true
 	}
 	if m, ok := d.s.Next(w, n, d); ok {

@@ -169,6 +169,36 @@ func TestCancel_WaitsUntilCodexBeganTheTurn(t *testing.T) {
 	}
 }
 
+// TestC6_ACancelledTurnEndsWhatItBegan: once, before the next turn can begin something, and no other turn does; an older
+// codex that cannot is told of in the log.
+func TestC6_ACancelledTurnEndsWhatItBegan(t *testing.T) {
+	const clean = "thread/backgroundTerminals/clean"
+	k := sit(t, "")
+	k.wishes.Cancel = 1
+	k.write()
+	k.wishes.Turn, k.wishes.Cancel = &agent.Turn{Number: 2, Key: "turn:2", Cwd: "/w", Prompt: "next"}, 0
+	said := func() string { return strings.Join(k.said, "\n") }
+	if strings.Contains(said(), clean) {
+		t.Errorf("before the turn ended it said %q", said())
+	}
+	k.out(ended("t-1", "interrupted"))
+	if at, next := strings.Index(said(), clean), strings.Index(said(), "turn/start"); strings.Count(said(), clean) != 1 || next < at {
+		t.Errorf("after the turn it said %q", said())
+	}
+	if _, p := k.last(clean); p["threadId"] != "th" {
+		t.Errorf("it ends those of %v", p)
+	}
+	notes := kinds(k.fail(clean, "no such method"), agent.FactNote)
+	if len(notes) != 1 || !strings.Contains(notes[0].Text, "which may run on: no such method") {
+		t.Errorf("the log is told %+v", notes)
+	}
+	k.reply("turn/start", `{"turn":{"id":"t-2"}}`)
+	k.out(ended("t-2", "completed"))
+	if strings.Count(said(), clean) != 1 {
+		t.Errorf("after a turn that nobody cancelled it said %q", said())
+	}
+}
+
 // A result that was complete before the cancel stays one.
 func TestCancel_AResultThatCameFirstStands(t *testing.T) {
 	k := sit(t, "")

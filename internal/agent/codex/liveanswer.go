@@ -32,6 +32,11 @@ func (s answers) answered(m agent.RPC) []agent.Fact {
 		if m.Error != nil { // as when the turn ended by itself
 			return s.once(key, "codex did not interrupt the turn: "+agent.Shorten(m.Error.Message, agent.MaxDetail))
 		}
+	case "ends":
+		if m.Error != nil {
+			return s.once(key, "codex did not end the commands of the cancelled turn, which may run on: "+agent.Shorten(m.Error.Message, agent.MaxDetail))
+		}
+		return nil
 	case "why":
 		if m.Error != nil {
 			return s.once(key, "codex did not take the reason of the denial: "+agent.Shorten(m.Error.Message, agent.MaxDetail))

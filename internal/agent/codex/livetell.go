@@ -2,6 +2,7 @@ package codex
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,8 +20,11 @@ func (d *live) Handshake(w agent.Wishes, n uint64) (agent.Message, bool) {
 	case !d.s.Sent(initialize):
 		return agent.Message{Key: initialize, Bytes: agent.RequestLine(false, n, "initialize", object{
 			"clientInfo": object{"name": "scv", "title": "SCV", "version": "1"},
-			// The whole change of a turn so far, again at each change: nobody reads it.
-			"capabilities": object{"optOutNotificationMethods": []string{"turn/diff/updated"}},
+			"capabilities": object{
+				// The whole change of a turn so far, again at each change: nobody reads it.
+				"optOutNotificationMethods": []string{"turn/diff/updated"},
+				"experimentalApi":           true, // without it codex takes no word on what runs on behind a turn
+			},
 		})}, true
 	case !d.s.Sent(initialized):
 		return agent.Message{Key: initialized, Bytes: agent.NoticeLine(false, "initialized", nil)}, true
@@ -107,6 +111,20 @@ func (d *live) Cancel(n uint64) []byte {
 	}
 	return agent.RequestLine(false, n, "turn/interrupt", object{"threadId": d.s.Session, "turnId": d.s.TurnID})
 }
+
+// ends has codex end the commands that a cancelled turn left running: interrupting it ends what the model would do next, and
+// not what it began. It is said once, after the turn's end, before another turn can begin something.
+func (d *live) ends(n uint64) (agent.Message, bool) {
+	s := &d.s
+	key := fmt.Sprintf("%s%d", keyEnds, s.Turn)
+	if !s.Ready || s.Active || s.Gone || s.Broken != "" || s.Sent("close:") || !s.Sent(agent.CancelKey(s.Turn)) || s.Sent(key) {
+		return agent.Message{}, false
+	}
+	return agent.Message{Key: key, Bytes: agent.RequestLine(false, n, "thread/backgroundTerminals/clean", object{"threadId": s.Session})}, true
+}
+
+// keyEnds begins the key of that message.
+const keyEnds = "ends:"
 
 // Withdraw says nothing: codex closes what is open when the turn is interrupted.
 func (d *live) Withdraw(agent.Asked) []byte { return nil }

@@ -3,11 +3,14 @@
 package acceptance
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"scv/internal/run/control"
 	"scv/internal/testkit/realagent"
@@ -104,6 +107,32 @@ func TestP15_RealAgentsAskAtTheSameTime(t *testing.T) {
 		m.replied(one, "first")
 		if a, b := ranFirst(), ranSecond(); a != 1 || b != 0 {
 			t.Errorf("the commands ran %d and %d times, want 1 and 0", a, b)
+		}
+	})
+}
+
+// TestC6_RealAgentsLeaveNothingOfACancelledTurn: its command ends with it, and so does what that put into the background,
+// though the agent's process lives on and serves the next turn.
+func TestC6_RealAgentsLeaveNothingOfACancelledTurn(t *testing.T) {
+	eachLive(t, realagent.Options{}, []string{"demo-live", sdkpeer.Name}, func(t *testing.T, m *row) { // neither runs anything for its owner
+		h := m.hold()
+		file := h.path("followed")
+		m.must(os.WriteFile(file, nil, 0o600))
+		id := m.turn("@@" + m.shell(fmt.Sprintf("tail -f %s & echo up > %s; tail -f %s", file, h.path("up"), file)) + "|say:never")
+		h.runs(id)
+		m.ok("jobs", "cancel", string(id))
+		m.ended(id, wire.StateCancelled)
+		word := m.word()
+		next := m.turn("@@say:" + word)
+		m.replied(next, word)
+		if m.run(next) != m.run(id) {
+			t.Errorf("%s served the next turn", m.run(next))
+		}
+		for left := m.processes("tail -f " + file); len(left) > 0; left = m.processes("tail -f " + file) {
+			if m.ctx.Err() != nil {
+				t.Fatalf("of the cancelled turn there still run %v", left)
+			}
+			<-time.After(10 * time.Millisecond)
 		}
 	})
 }
