@@ -208,8 +208,7 @@ const agentsNotes = `
 is a transport that has no way to ask: its agent refuses by itself what the mode does not allow, and the job's detail
 counts that. Use the live transport where you want to be asked; it is the one that is chosen by itself.
 
-scv is this release's own model loop as an agent. It keeps nothing when its process has left, so a new one begins the
-conversation anew.
+SCV as an agent of itself keeps nothing when its process has left, so a new one begins the conversation anew.
 
 acp-go-sdk is a small agent of the tests' own, written with the Go library of that name for the protocol (C20).
 
