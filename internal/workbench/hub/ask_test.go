@@ -164,17 +164,49 @@ func TestQuestionsWaitForAPerson(t *testing.T) {
 	})
 }
 
-// TestB18_AnAnswerDoesNotWaitForTheQueue: a paused queue beside an open question blocks only itself.
+// TestB18_AnAnswerDoesNotWaitForTheQueue: a question that is open when the daemon comes back, beside two prompts whose
+// queue is paused, is answered and its turn goes on; the queue stays paused, also after that turn.
 func TestB18_AnAnswerDoesNotWaitForTheQueue(t *testing.T) {
-	b := open(t, newDisk(), nil)
+	d := newDisk()
+	b := open(t, d, nil)
 	first, h := b.working("x")
-	second := b.send(first.Job, "behind")
-	b.report(h, asks("ap-1", "one"))
+	behind := []hub.Accepted{b.send(first.Job, "one"), b.send(first.Job, "two")}
+	b.changed(b.Conversations().Pause(first.Job.Session, *first.Job.Conversation, owner()))
+	b.report(h, asks("ap-1", "make"))
+	b.wait(b.Runs().Saved(h))
+	b.stop()
+	pos := b.pos
+	b = open(t, d, nil)
+	b.pos = pos
+	b.launched() // it is adopted
+	b.Runs().Life(h, row.Life{Kind: row.LifeAdopted, At: time.Now()})
+	waits := func() {
+		t.Helper()
+		for _, a := range behind {
+			if s := b.state(a); s != wire.StateQueued || !strings.Contains(detail(b.job(a)), "is paused") {
+				t.Errorf("%s is %s: %s", a.Job.Job.Job, s, detail(b.job(a)))
+			}
+		}
+	}
+	waits()
 	if _, err := b.answer("ap-1", true); err != nil {
 		t.Fatal(err)
 	}
-	if b.state(first) != wire.StateWorking || b.state(second) != wire.StateQueued {
-		t.Errorf("%s, %s", b.state(first), b.state(second))
+	if w := b.Runs().Wishes(h).Answers; len(w) != 1 || !w[0].Approved {
+		t.Fatalf("the agent is told %+v", w)
+	}
+	b.report(h, closes("ap-1", "answered"))
+	if s := b.state(first); s != wire.StateWorking {
+		t.Errorf("the turn is %s", s)
+	}
+	waits()
+	b.report(h, ended(1, wire.StateCompleted, "r"))
+	b.wait(b.Runs().Saved(h))
+	waits()
+	select {
+	case o := <-b.crew.launched:
+		t.Errorf("%s was started", o.Run.Handle)
+	default:
 	}
 }
 
