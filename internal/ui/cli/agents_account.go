@@ -111,11 +111,8 @@ func (o *agentsAccountOptions) account() (daemon.Account, error) {
 // own runs the agent's own command with this terminal.
 func (o *agentsAccountOptions) own(ctx context.Context, a daemon.Account, args []string, what string) error {
 	f := o.f
-	if insideRun(f.sys.Environ, f.opened) { // the account is the owner's, and the agent's command may wait for him for ever
-		return &fault{
-			code: exitRefused, message: "only the owner may " + what + ", and this client runs inside an agent's run",
-			next: "do it from a shell of your own",
-		}
+	if err := ownersAlone(f.sys.Environ, f.opened, what); err != nil { // besides, the agent's command may wait for him for ever
+		return err
 	}
 	if args == nil {
 		return &fault{code: exitFailed, message: fmt.Sprintf("%s has no command to %s", a.Agent, what), next: "do it as its own manual says, then: scv agents check " + a.Agent}

@@ -219,6 +219,9 @@ func runConfigSet(ctx context.Context, opts *configSetOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := ownersAlone(f.sys.Environ, h, "change the settings"); err != nil {
+		return err
+	}
 	if err := config.Set(h, opts.key, opts.value); err != nil {
 		if list := config.Problems(err); len(list) == 1 {
 			return usage(list[0].Fix, "%s: %s", list[0].Key, list[0].Message)
@@ -253,6 +256,9 @@ func newConfigEditCmd(f *factory) *cobra.Command {
 func runConfigEdit(ctx context.Context, f *factory) error {
 	h, err := f.openHome()
 	if err != nil {
+		return err
+	}
+	if err := ownersAlone(f.sys.Environ, h, "change the settings"); err != nil {
 		return err
 	}
 	path, made, err := config.Ensure(h)

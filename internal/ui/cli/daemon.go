@@ -172,6 +172,18 @@ func insideRun(environ []string, h *home.Home) bool {
 	return false
 }
 
+// ownersAlone refuses to a program inside of an agent's run what changes the owner's settings, his account or his home:
+// what a daemon is not asked for, it cannot refuse. What says what is refused, as after "may".
+func ownersAlone(environ []string, h *home.Home, what string) error {
+	if !insideRun(environ, h) {
+		return nil
+	}
+	return &fault{
+		code: exitRefused, message: "only the owner may " + what + ", and this client runs inside an agent's run",
+		next: "do it from a shell of your own",
+	}
+}
+
 // startDaemon starts this program as the home's daemon and returns a connection once it answers. The daemon belongs to
 // a session of its own, so that the end of this terminal does not reach it.
 func (f *service) startDaemon(ctx context.Context, h *home.Home) (*client.Conn, error) {

@@ -63,6 +63,11 @@ func runDoctor(ctx context.Context, opts *doctorOptions) error {
 	if err != nil {
 		return err
 	}
+	if opts.rebuild || opts.fix {
+		if err := ownersAlone(f.sys.Environ, h, "mend the home"); err != nil {
+			return err
+		}
+	}
 	if opts.rebuild {
 		said, err := daemon.Rebuild(ctx, daemon.Options{Home: h, Now: f.sys.Now})
 		if err != nil {

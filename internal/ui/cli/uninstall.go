@@ -66,6 +66,9 @@ func runUninstall(ctx context.Context, opts *uninstallOptions) error {
 		}
 		return &fault{code: exitRefused, message: what + "; nothing was done", next: next}
 	}
+	if err := ownersAlone(f.sys.Environ, h, "remove SCV"); err != nil {
+		return err
+	}
 	if err := opts.endAll(ctx, h, live); err != nil {
 		return err
 	}
