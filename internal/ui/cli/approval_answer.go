@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,6 +107,9 @@ func (o *answerOptions) one(ctx context.Context, view *wire.Snapshot, name strin
 	a, err := findApproval(view, name)
 	if err != nil {
 		return err
+	}
+	if a == nil && slices.ContainsFunc(view.Jobs, func(j wire.Job) bool { return string(j.Job) == name }) {
+		return &fault{code: exitConflict, message: name + " has no question that waits for an answer", next: "see what was answered: scv approvals list --all"}
 	}
 	cmd := wire.WorkbenchApprove{
 		ID: wire.ApprovalID(name), Approved: o.approved, Reason: o.reason, Equal: o.equal, Remember: remember, Key: client.NewKey(),

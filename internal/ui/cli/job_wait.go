@@ -112,6 +112,8 @@ func (o *jobWaitOptions) print(ctx context.Context, r *reading, view *wire.Snaps
 	switch {
 	case job.State == wire.StateCompleted:
 		f.say("%s completed. Next: scv jobs result %s", id, id)
+	case job.State == wire.StateAwaitingInput:
+		f.say("%s asks: %s. Next: look at it, then approve or deny: scv approvals show %s", id, trimDot(plain.Line(value(job.Detail))), id)
 	case job.Detail != nil:
 		f.say("%s: %s. Next: scv why %s", id, trimDot(plain.Line(*job.Detail)), id)
 	}

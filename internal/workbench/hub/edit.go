@@ -251,7 +251,10 @@ func (cs Conversations) GoOn(session wire.SessionID, id wire.ConversationID, p r
 }
 
 func wait(n int) string {
-	if n == 1 {
+	switch n {
+	case 0:
+		return "nothing waits"
+	case 1:
 		return "one prompt waits"
 	}
 	return fmt.Sprintf("%d prompts wait", n)
