@@ -42,12 +42,19 @@ func newLab(t testing.TB) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newLabIn(t, base)
+}
+
+// newLabIn makes a lab in an empty folder.
+func newLabIn(t testing.TB, base string) *lab {
+	t.Helper()
 	l := &lab{t: t, base: base, top: filepath.Join(base, "app")}
 	for _, dir := range []string{"user", "canary", "app"} {
 		l.must(os.Mkdir(filepath.Join(base, dir), 0o700))
 	}
 	l.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(base, "user")}
 	l.write(filepath.Join(base, "user", ".gitconfig"), "[user]\n\tname = Owner\n\temail = owner@example.org\n[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n")
+	var err error
 	l.home, err = home.Open(filepath.Join(base, "home"))
 	l.must(err)
 	t.Cleanup(func() { _ = l.home.Close() })
@@ -171,6 +178,9 @@ func (l *lab) nothing(in Intent) {
 	}
 	if _, err := os.Lstat(filepath.Join(in.Common, "worktrees", in.Name)); !errors.Is(err, fs.ErrNotExist) {
 		l.t.Errorf("git's entry is left: %v", err)
+	}
+	if out := l.owner(l.top, "for-each-ref", ReviewRefs); strings.Contains(out, in.Name) {
+		l.t.Errorf("names are left: %s", out)
 	}
 	if out := l.owner(l.top, "branch", "--list", in.Branch); out != "" {
 		l.t.Errorf("branch %s is left", in.Branch)

@@ -41,6 +41,17 @@ func Remount(t testing.TB, dir, option string) {
 func Image(t testing.TB, dir string, mib int64) string {
 	t.Helper()
 	Root(t)
+	image := blank(t, dir, mib)
+	if out, err := exec.Command(Program(t, "mkfs.ext4"), "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image).CombinedOutput(); err != nil {
+		t.Fatalf("mkfs.ext4: %v: %s", err, out)
+	}
+	MountImage(t, image, dir)
+	return image
+}
+
+// blank makes a file of so many MiB beside dir, which takes no space until it is written.
+func blank(t testing.TB, dir string, mib int64) string {
+	t.Helper()
 	image := filepath.Clean(dir) + ".img"
 	f, err := os.Create(image)
 	if err == nil {
@@ -53,18 +64,30 @@ func Image(t testing.TB, dir string, mib int64) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(image) })
-	if out, err := exec.Command(Program(t, "mkfs.ext4"), "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image).CombinedOutput(); err != nil {
-		t.Fatalf("mkfs.ext4: %v: %s", err, out)
-	}
-	MountImage(t, image, dir)
 	return image
+}
+
+// Reflinks mounts a file system at dir, an existing folder, on which files can share blocks (XFS, of 512 MiB).
+func Reflinks(t testing.TB, dir string) {
+	t.Helper()
+	Root(t)
+	image := blank(t, dir, 512)
+	if out, err := exec.Command(Program(t, "mkfs.xfs"), "-q", "-m", "reflink=1", image).CombinedOutput(); err != nil {
+		t.Fatalf("mkfs.xfs: %v: %s", err, out)
+	}
+	mount(t, image, dir, "loop")
 }
 
 // MountImage mounts an Image, or a copy of one, which plays its journal back.
 func MountImage(t testing.TB, image, dir string) {
 	t.Helper()
 	Root(t)
-	if out, err := exec.Command(Program(t, "mount"), "-o", "loop,commit=300", image, dir).CombinedOutput(); err != nil {
+	mount(t, image, dir, "loop,commit=300")
+}
+
+func mount(t testing.TB, image, dir, options string) {
+	t.Helper()
+	if out, err := exec.Command(Program(t, "mount"), "-o", options, image, dir).CombinedOutput(); err != nil {
 		missing(t, "a loop device cannot be mounted here: "+strings.TrimSpace(string(out)))
 	}
 	t.Cleanup(func() {
