@@ -92,7 +92,7 @@ func (b *Bench) index(ctx context.Context, at git.Place) (*index, error) {
 	x.file = to.Name()
 	from, err := os.Open(filepath.Join(at.GitDir, "index"))
 	if err == nil {
-		_, err = io.Copy(to, from)
+		err = copyIndex(to, from)
 		_ = from.Close()
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = os.Remove(x.file) // git takes no index for an empty one, and an empty file for a broken one
@@ -107,6 +107,19 @@ func (b *Bench) index(ctx context.Context, at git.Place) (*index, error) {
 		return nil, err
 	}
 	return x, nil
+}
+
+// copyIndex copies an index with its time: a file that changed in the second in which the index was written is looked at
+// by git only while the index is not younger than that file.
+func copyIndex(to, from *os.File) error {
+	info, err := from.Stat()
+	if err == nil {
+		_, err = io.Copy(to, from)
+	}
+	if err == nil {
+		err = os.Chtimes(to.Name(), info.ModTime(), info.ModTime())
+	}
+	return err
 }
 
 func (b *Bench) known(ctx context.Context, at git.Place, x *index) error {
