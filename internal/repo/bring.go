@@ -43,7 +43,11 @@ func (t *Trees) bring(ctx context.Context, r *record) ([]string, error) {
 	}
 	defer to.Close()
 	if r.WithChanges {
-		if err := t.git.carry(ctx, *r, from, to); err != nil {
+		err := t.git.carry(ctx, *r, from, to)
+		if err == nil {
+			err = t.git.remember(ctx, *r)
+		}
+		if err != nil {
 			return nil, refused("the uncommitted changes could not be carried over", err)
 		}
 	}
@@ -99,6 +103,36 @@ func (g *helper) carry(ctx context.Context, r record, from, to *os.Root) error {
 		left -= n
 	}
 	return nil
+}
+
+// Carried names, behind ReviewRefs and the name of a worktree, the commit of what it began with (--with-changes): what its
+// work is compared with when that is brought to where the changes came from.
+const Carried = "/carried"
+
+// remember makes a commit of a fresh worktree with what was carried over, of which its own index and branch know nothing.
+func (g *helper) remember(ctx context.Context, r record) error {
+	file := filepath.Join(r.Link, "scv-carried-index")
+	defer os.Remove(file)
+	index := []string{"GIT_INDEX_FILE=" + file}
+	tree := ""
+	for _, c := range []git.Call{
+		{Args: []string{"read-tree", r.Commit}, Extra: index},
+		{Args: []string{"add", "--all"}, Extra: index, Drivers: true, Limit: git.LongTime},
+		{Args: []string{"write-tree"}, Extra: index, Drivers: true}, // it looks at what changed in the moment of the index
+	} {
+		c.At = r.at()
+		out, err := g.Run(ctx, c)
+		if err != nil {
+			return err
+		}
+		tree = strings.TrimSpace(string(out))
+	}
+	out, err := g.Run(ctx, git.Call{At: r.at(), Extra: git.Ourselves(), Stdin: []byte("carried over"), Args: []string{"commit-tree", tree, "-p", r.Commit}})
+	if err != nil {
+		return err
+	}
+	_, err = g.Run(ctx, git.Call{At: r.at(), Args: []string{"update-ref", ReviewRefs + r.Name + Carried, strings.TrimSpace(string(out))}})
+	return err
 }
 
 // include copies the files that .worktreeinclude matches and git ignores. Nothing is overwritten.

@@ -264,6 +264,9 @@ func (t *Trees) undo(ctx context.Context, r record) error {
 			return refused("branch "+r.Branch+" of the worktree that failed is left", err)
 		}
 	}
+	if err := t.git.unname(ctx, r, false); err != nil {
+		return refused("what the worktree that failed began with is left", err)
+	}
 	if err := t.home.Root().Remove(r.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refused("the record of worktree "+r.Name+" cannot be removed", err)
 	}

@@ -163,6 +163,13 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 	if err != nil {
 		return nil, err
 	}
+	if ahead > 0 {
+		if has, err := t.git.contained(ctx, r, at); err != nil {
+			return nil, err
+		} else if has {
+			ahead = 0
+		}
+	}
 	hidden, err := t.git.Hidden(ctx, at)
 	if err != nil {
 		return nil, err
@@ -192,6 +199,32 @@ func (t *Trees) work(ctx context.Context, r record, dir string, s status) ([]str
 	add(modules != "", "%s", modules)
 	add(locked && !strings.HasPrefix(reason, lockLead), "it is locked: %s", plain.Quote(reason))
 	return reasons, nil
+}
+
+// contained reports whether the base of a worktree has all that its commits hold, as after a squash or a rebase: merging
+// them into it would change nothing. A base that is gone has nothing.
+func (g *helper) contained(ctx context.Context, r record, at git.Place) (bool, error) {
+	if r.BaseRef == "" {
+		return false, nil
+	}
+	own, err := g.Run(ctx, git.Call{At: at, Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", r.BaseRef + "^{tree}"}})
+	if git.Exited(err, 1) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	admin := r.admin(r.Link)
+	out, err := g.Run(ctx, git.Call{At: admin, Args: []string{"rev-parse", "--end-of-options", "HEAD^{tree}", r.Commit + "^{tree}"}})
+	if trees := strings.Fields(string(out)); err != nil || len(trees) != 3 || trees[1] == trees[2] {
+		return false, err // commits without files say something all the same
+	}
+	out, err = g.Run(ctx, git.Call{At: admin, Drivers: true, Args: []string{"merge-tree", "--write-tree", "-z", "--no-messages", "--allow-unrelated-histories", r.BaseRef, "HEAD"}})
+	if git.Exited(err, 1) { // a conflict
+		return false, nil
+	}
+	tree, _, _ := strings.Cut(string(out), "\x00")
+	return err == nil && tree == strings.TrimSpace(string(own)), err
 }
 
 // modules tells why the submodules of a worktree that stands at dir may hold work; empty when they do not.

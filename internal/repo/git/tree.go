@@ -92,6 +92,11 @@ func (g *Runner) Hidden(ctx context.Context, at Place) (string, error) {
 	return "", nil
 }
 
+// Ourselves is, as environment, who makes a commit that is nobody's work, so that it needs no identity of the owner's.
+func Ourselves() []string {
+	return []string{"GIT_AUTHOR_NAME=SCV", "GIT_AUTHOR_EMAIL=scv@localhost", "GIT_COMMITTER_NAME=SCV", "GIT_COMMITTER_EMAIL=scv@localhost"}
+}
+
 // IsHash reports whether s is the full hash of an object.
 func IsHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (b *Bench) Apply(ctx context.Context, s Spot, o Order) (string, error) {
 	}
 	if n, err := b.line(ctx, s.At, "rev-list", "--count", to.commit+".."+work, "--"); err != nil || n == "0" {
 		if err == nil {
-			err = wire.Refuse(wire.ReasonConflict, "", "%s has all of it already.", to.branch)
+			err = allThere(to.branch)
 		}
 		return "", repo.Refused("git does not tell what is missing", err)
 	}
@@ -90,11 +91,28 @@ func (b lander) landing(ctx context.Context, s Spot, to target, work string, o O
 		if err != nil {
 			return "", err
 		}
+		if has, err := b.has(ctx, s.At, to, tree); has || err != nil {
+			return "", cmp.Or(err, allThere(to.branch))
+		}
 		return b.write(ctx, s.At, tree, nil, o.Message, to.commit)
 	case wire.ApplyRebase:
-		return b.rebased(ctx, s.At, to, work)
+		tip, err := b.rebased(ctx, s.At, to, work)
+		if err == nil && tip == to.commit {
+			err = allThere(to.branch)
+		}
+		return tip, err
 	}
 	return "", wire.Refuse(wire.ReasonInvalid, "use merge, squash, rebase or files", "there is no way home called %.20q.", string(o.How))
+}
+
+// has reports whether a target has a tree already.
+func (b lander) has(ctx context.Context, at git.Place, to target, tree string) (bool, error) {
+	own, err := b.line(ctx, at, "rev-parse", "--verify", "--end-of-options", to.commit+"^{tree}")
+	return own == tree, repo.Refused("git does not tell what "+to.branch+" has", err)
+}
+
+func allThere(where string) error {
+	return wire.Refuse(wire.ReasonConflict, "", "%s has all of it already.", where)
 }
 
 // rebased makes each commit of the work anew on top of the target, with its author, message and time.
@@ -273,20 +291,37 @@ func (b lander) files(ctx context.Context, s Spot, to target) (string, error) {
 		return "", err
 	}
 	defer release()
-	work, err := b.snapshot(ctx, s)
+	work, err := b.snapshot(ctx, s.At)
 	if err != nil {
 		return "", err
 	}
-	tree, err := b.merged(ctx, s.At, to.commit, work, to.branch)
+	// With what the owner has there, committed or not: his own changes may be part of the work (--with-changes).
+	own, err := b.snapshot(ctx, to.at)
 	if err != nil {
 		return "", err
 	}
-	patch, err := b.git.Run(ctx, git.Call{At: s.At, Output: diffBytes, Args: []string{"diff", "--binary", "--full-index", "--no-color", "--no-renames", to.commit, tree, "--"}})
+	harmless, err := b.git.Neutral(ctx, git.Call{At: s.At})
+	if err != nil {
+		return "", repo.Refused("git could not try the merge", err)
+	}
+	ours, theirs, err := b.since(ctx, s, own, work)
+	if err != nil {
+		return "", err
+	}
+	tree, conflicts, err := b.meet(ctx, s.At, harmless, ours, theirs)
+	switch {
+	case err != nil:
+		return "", err
+	case len(conflicts) > 0:
+		return "", wire.Refuse(wire.ReasonConflict, "commit or stash what is changed there, then try again; or send it a prompt to do it otherwise",
+			"it conflicts with what is in %s in %s. Nothing was changed.", to.at.Top, some(conflicts))
+	}
+	patch, err := b.git.Run(ctx, git.Call{At: s.At, Output: diffBytes, Args: []string{"diff", "--binary", "--full-index", "--no-color", "--no-renames", own, tree, "--"}})
 	if err != nil {
 		return "", repo.Refused("git does not tell the difference", err)
 	}
 	if len(patch) == 0 {
-		return "", wire.Refuse(wire.ReasonConflict, "", "%s has all of it already.", to.branch)
+		return "", allThere(to.at.Top)
 	}
 	if _, err := b.git.Run(ctx, git.Call{At: to.at, Drivers: true, Stdin: patch, Limit: git.LongTime, Args: []string{"apply", "--whitespace=nowarn", "-"}}); err != nil {
 		return "", wire.Refuse(wire.ReasonConflict, "commit or stash what is changed there, then try again", "%s cannot take it: %s. Nothing was changed.", to.at.Top, said(err))
@@ -294,31 +329,42 @@ func (b lander) files(ctx context.Context, s Spot, to target) (string, error) {
 	return fmt.Sprintf("%s has the changes of %s, not committed.", to.at.Top, s.Tree.Branch), nil
 }
 
+// since makes two commits children of what a worktree began with beside its commit, so that what it took over from the
+// checkout counts as known to both; without such changes they are as they were.
+func (b lander) since(ctx context.Context, s Spot, own, work string) (ours, theirs string, err error) {
+	began, err := b.commit(ctx, s.At, repo.ReviewRefs+s.Tree.Name+repo.Carried)
+	if git.Exited(err, 1) {
+		return own, work, nil
+	}
+	if err == nil {
+		ours, err = b.write(ctx, s.At, own+"^{tree}", git.Ourselves(), "ours", began)
+	}
+	if err == nil {
+		theirs, err = b.write(ctx, s.At, work+"^{tree}", git.Ourselves(), "theirs", began)
+	}
+	return ours, theirs, repo.Refused("git does not tell what the worktree began with", err)
+}
+
 // snapshot makes a commit object of all that a worktree has, committed or not. No branch names it.
-func (b *Bench) snapshot(ctx context.Context, s Spot) (string, error) {
-	x, err := b.index(ctx, s.At)
+func (b *Bench) snapshot(ctx context.Context, at git.Place) (string, error) {
+	x, err := b.index(ctx, at)
 	if err != nil {
 		return "", repo.Refused("what is not committed cannot be told", err)
 	}
 	defer x.remove()
-	names, err := b.loose(ctx, s.At)
+	names, err := b.loose(ctx, at)
 	if err == nil && len(names) > 0 {
-		err = b.add(ctx, s.At, names, x.env[0])
+		err = b.add(ctx, at, names, x.env[0])
 	}
 	if err != nil {
 		return "", repo.Refused("what is not committed cannot be read", err)
 	}
 	// It writes the index, and looks with a filter at files that changed in the moment in which the index was written.
-	out, err := b.git.Run(ctx, git.Call{At: s.At, Extra: x.env[:1], Drivers: true, Args: []string{"write-tree"}})
+	out, err := b.git.Run(ctx, git.Call{At: at, Extra: x.env[:1], Drivers: true, Args: []string{"write-tree"}})
 	if err != nil {
 		return "", repo.Refused("what is not committed cannot be read", err)
 	}
-	return b.write(ctx, s.At, strings.TrimSpace(string(out)), ourselves(), "snapshot", "HEAD")
-}
-
-// ourselves is who makes a commit that is nobody's work, so that it needs no identity of the owner's.
-func ourselves() []string {
-	return []string{"GIT_AUTHOR_NAME=SCV", "GIT_AUTHOR_EMAIL=scv@localhost", "GIT_COMMITTER_NAME=SCV", "GIT_COMMITTER_EMAIL=scv@localhost"}
+	return b.write(ctx, at, strings.TrimSpace(string(out)), git.Ourselves(), "snapshot", "HEAD")
 }
 
 func said(err error) string {

@@ -66,7 +66,7 @@ func (b Recorder) whole(ctx context.Context, s Spot) (string, error) {
 	}
 	head, err := b.commit(ctx, s.At, "HEAD")
 	if err == nil && len(names) > 0 {
-		head, err = b.snapshot(ctx, s)
+		head, err = b.snapshot(ctx, s.At)
 	}
 	return head, repo.Refused("what was built cannot be recorded", err)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"scv/internal/repo"
 	"scv/internal/wire"
 )
 
@@ -128,9 +129,11 @@ func TestApplyLeavesTheOwnersChanges(t *testing.T) {
 	ctx := t.Context()
 	l.write(s.At.Top+"/a", "agent\n")
 	l.write(l.top+"/a", "owner\n")
-	for _, how := range []wire.ApplyHow{wire.ApplyMerge, wire.ApplySquash, wire.ApplyRebase, wire.ApplyFiles} {
+	for how, words := range map[wire.ApplyHow]string{
+		wire.ApplyMerge: "cannot take it", wire.ApplySquash: "cannot take it", wire.ApplyRebase: "cannot take it", wire.ApplyFiles: "it conflicts with what is in " + l.top + " in a.",
+	} {
 		_, err := l.Apply(ctx, s, Order{How: how, Message: "m"})
-		l.refused(err, wire.ReasonConflict, "cannot take it")
+		l.refused(err, wire.ReasonConflict, words)
 		if got := l.read(l.top + "/a"); got != "owner\n" || l.owner(l.top, "log", "--format=%s") != "first" {
 			t.Fatalf("%s changed something: %q", how, got)
 		}
@@ -142,6 +145,85 @@ func TestApplyLeavesTheOwnersChanges(t *testing.T) {
 	l.must(err)
 	if l.read(l.top+"/a") != "agent\n" || l.read(l.top+"/b") != "owner\n" {
 		t.Error("work and the owner's change are not both there")
+	}
+}
+
+// An edit that leaves size and time of a file as they were when it was checked out is seen: it is part of what a job did.
+func TestEditInTheMomentOfTheCheckoutIsSeen(t *testing.T) {
+	l := newLab(t)
+	l.owner(l.top, "config", "core.trustctime", "false")
+	_, s := l.tree("quick")
+	index, file := filepath.Join(s.At.GitDir, "index"), s.At.Top+"/a"
+	info, err := os.Stat(file)
+	l.must(err)
+	l.write(file, "1\n9\n3\n")
+	for _, name := range []string{file, index} {
+		l.must(os.Chtimes(name, info.ModTime(), info.ModTime()))
+	}
+	text, err := l.Diff(t.Context(), s, wire.DiffPatch)
+	if err != nil || !strings.Contains(text, "+9") {
+		t.Errorf("the difference is %q, %v", text, err)
+	}
+	head, err := Recorder{l.Bench}.Whole(t.Context(), s)
+	if err != nil || l.owner(l.top, "show", head+":a") != "1\n9\n3" {
+		t.Errorf("what is recorded does not have it: %v", err)
+	}
+}
+
+// What a worktree took over from the checkout (--with-changes) is not in the way of what was added to it there; and neither
+// it nor anything else comes home twice.
+func TestApplyFilesKnowsWhatTheOwnerHas(t *testing.T) {
+	l := newLab(t)
+	ctx := t.Context()
+	l.write(l.top+"/a", "owner\n2\n3\n")
+	l.write(l.top+"/new", "owner\n")
+	in, err := l.trees.Plan(ctx, repo.Wish{Cwd: l.top, Agent: "codex", Task: "go on", WithChanges: true})
+	l.must(err)
+	made, err := l.trees.Create(ctx, in)
+	l.must(err)
+	s, err := l.Spot(ctx, &made.Ref, made.Cwd, &in.Commit)
+	l.must(err)
+	l.write(made.Cwd+"/a", "owner\n2\nagent\n")
+	l.write(made.Cwd+"/new", "owner\nagent\n")
+	l.write(l.top+"/b", "later\n2\n3\n")
+	_, err = l.Apply(ctx, s, Order{How: wire.ApplyFiles})
+	l.must(err)
+	if got := l.read(l.top+"/a") + l.read(l.top+"/new") + l.read(l.top+"/b"); got != "owner\n2\nagent\nowner\nagent\nlater\n2\n3\n" {
+		t.Errorf("the checkout has\n%s", got)
+	}
+	if l.owner(l.top, "log", "--format=%s") != "first" || l.owner(l.top, "diff", "--cached", "--name-only") != "" {
+		t.Error("something was committed or staged")
+	}
+	_, err = l.Apply(ctx, s, Order{How: wire.ApplyFiles})
+	l.refused(err, wire.ReasonConflict, "has all of it already")
+}
+
+// Work that came home as other commits than its own is home: it is not brought twice, and its worktree may go.
+func TestWorkThatIsHomeInOtherCommits(t *testing.T) {
+	for _, how := range []wire.ApplyHow{wire.ApplySquash, wire.ApplyRebase} {
+		l := newLab(t)
+		ctx := t.Context()
+		_, s := l.tree("home")
+		l.write(s.At.Top+"/a", "agent\n")
+		l.write(l.top+"/b", "meanwhile\n")
+		l.commit(l.top, "meanwhile")
+		_, err := l.Apply(ctx, s, Order{How: how, Message: "m"})
+		l.must(err)
+		tip := l.owner(l.top, "rev-parse", "HEAD")
+		for _, again := range []wire.ApplyHow{wire.ApplySquash, wire.ApplyRebase} {
+			_, err = l.Apply(ctx, s, Order{How: again, Message: "m"})
+			l.refused(err, wire.ReasonConflict, "main has all of it already")
+		}
+		if got := l.owner(l.top, "rev-parse", "HEAD"); got != tip {
+			t.Errorf("after %s again main is at %s", how, got)
+		}
+		l.write(s.At.Top+"/c", "more\n")
+		l.commit(s.At.Top, "more")
+		_, err = l.trees.Remove(ctx, s.At.Top, repo.Removal{})
+		l.refused(err, wire.ReasonRefused, "2 commits not merged")
+		l.owner(s.At.Top, "reset", "-q", "--hard", "HEAD~1")
+		_, err = l.trees.Remove(ctx, s.At.Top, repo.Removal{})
+		l.must(err)
 	}
 }
 
