@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"scv/internal/agent"
+	"scv/internal/failpoint"
 	"scv/internal/home"
 	"scv/internal/run/runlog"
 	"scv/internal/safe/redact"
@@ -77,7 +78,7 @@ func (t Timing) withDefaults() Timing {
 		}
 	}
 	set(&t.Spawn, 30*time.Second)
-	set(&t.Dial, 2*time.Second)
+	set(&t.Dial, time.Duration(failpoint.Size("dial", int64(2*time.Second))))
 	set(&t.Ask, 30*time.Second)
 	set(&t.Ready, 120*time.Second)
 	set(&t.Cancel, 3*time.Second)

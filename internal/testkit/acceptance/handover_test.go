@@ -24,17 +24,19 @@ import (
 // A count is one job that says numbers and who follows it, never told of what happens to the daemon.
 type counting struct {
 	id   wire.JobID
+	live bool // its agent stays when the turn is over
 	run  wire.RunHandle
 	seen chan int
 	done chan error
 }
 
-// counts starts n jobs that say numbers up to last, and follows each.
+// counts starts n jobs that say numbers up to last, each second one of an agent that lives on, and follows each.
 func (l *lab) counts(n, last, pauseMs int) []*counting {
 	l.t.Helper()
 	var all []*counting
-	for range n {
-		c := &counting{id: l.start("--agent", "demo", numbered(last, pauseMs)), seen: make(chan int, last), done: make(chan error, 1)}
+	for i := range n {
+		agent := []string{"demo", "demo-live"}[i%2]
+		c := &counting{id: l.start("--agent", agent, numbered(last, pauseMs)), live: i%2 == 1, seen: make(chan int, last), done: make(chan error, 1)}
 		view := l.until("it has a run", func(v *wire.Snapshot) bool { j := job(v, c.id); return j != nil && j.Run != nil })
 		c.run = *job(view, c.id).Run
 		go func() {
@@ -59,6 +61,10 @@ func (l *lab) whole(c *counting, next, last int) {
 			l.t.Errorf("the follower of %s saw %d where %d comes: %v", c.id, got, next, ok)
 			return
 		}
+	}
+	if c.live {
+		l.reaches(c.id, wire.StateCompleted)
+		l.ok("agents", "kill", string(c.run))
 	}
 	if n, more := <-c.seen; more {
 		l.t.Errorf("the follower of %s saw %d after the end", c.id, n)

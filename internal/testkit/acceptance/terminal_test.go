@@ -173,12 +173,7 @@ func TestS1_TakeoversSurviveTheDaemon(t *testing.T) {
 			word += "-x"
 		}
 		l.ok("start")
-		const lost = "may be lost"
-		if text, err := w.Until(l.ctx, func(text string) bool { return strings.Contains(text, word) || strings.Contains(text, lost) }); err != nil {
-			t.Fatalf("%v; it shows\n%s", err, text)
-		} else if !strings.Contains(text, word) {
-			w.types("-x")
-		}
+		w.kept(word, "-x")
 		l.must(w.Type("\r"))
 		text := w.shows("you said: " + word + "\n")
 		if n := strings.Count(text, word); n != 2 {
@@ -187,6 +182,18 @@ func TestS1_TakeoversSurviveTheDaemon(t *testing.T) {
 	}
 	l.must(w.Type("/quit\r"))
 	w.closed()
+}
+
+// kept waits until a word stands there whose end was typed to a daemon that may have gone just then; that it may be lost is
+// said, and then it is typed again.
+func (d *dash) kept(word, end string) {
+	d.l.t.Helper()
+	const lost = "may be lost"
+	if text, err := d.Until(d.l.ctx, func(text string) bool { return strings.Contains(text, word) || strings.Contains(text, lost) }); err != nil {
+		d.l.t.Fatalf("%v; it shows\n%s", err, text)
+	} else if !strings.Contains(text, word) {
+		d.types(end)
+	}
 }
 
 // TestATakeoverIsPlayedBack, while it goes on and afterwards.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"scv/internal/client"
+	"scv/internal/failpoint"
 	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
@@ -105,5 +106,44 @@ func TestM1_OneWriterOfAConversation(t *testing.T) {
 	l.must(err)
 	if got := strings.Fields(strings.ReplaceAll(string(data), " ", "-")); !slices.Equal(got, []string{"begin-first", "end-first", "begin-second"}) {
 		t.Errorf("the agents noted %v", got)
+	}
+}
+
+// TestB2_AStartThatWasCutOffIsMadeAgain: the daemon dies between the row of a job and the word to start its agent. However
+// often the next one starts, the job is interrupted and says that nothing was run; resumed, it runs, once.
+func TestB2_AStartThatWasCutOffIsMadeAgain(t *testing.T) {
+	for _, place := range []string{
+		failpoint.RunDir.Place(failpoint.Before), failpoint.SpecWrite.Place(failpoint.Torn), failpoint.SpecRename.Place(failpoint.Before),
+		failpoint.ShimSpawn.Place(failpoint.Before), failpoint.ShimSpawn.Place(failpoint.After), failpoint.ShimGo.Place(failpoint.Before),
+	} {
+		t.Run(place, func(t *testing.T) {
+			l := newLab(t)
+			l.start(place+"=kill", "")
+			asked := make(chan *wire.DaemonStatus, 1)
+			go func() {
+				st, err := l.insist(l.ctx, wire.WorkbenchStart{Workspace: l.work, Agent: "codex", Prompt: talk("cut", 3, 1), Key: client.NewKey()})
+				if err != nil {
+					t.Error(err)
+				}
+				asked <- st
+			}()
+			<-l.d.gone
+			l.restart()
+			l.restart()
+			st := <-asked
+			if st == nil {
+				return
+			}
+			j := l.reaches(*st.WorkbenchJob, wire.StateInterrupted)
+			if !strings.Contains(deref(j.Detail), "nothing was run") || !j.Resumable || len(l.diary()) != 0 {
+				t.Fatalf("it says %q, resumable %v; the agents noted %v", deref(j.Detail), j.Resumable, l.diary())
+			}
+			st, err := l.insist(l.ctx, wire.WorkbenchResume{Session: j.Session, Job: j.Job, Key: client.NewKey()})
+			l.must(err)
+			l.reaches(*st.WorkbenchJob, wire.StateCompleted)
+			if n := l.diary()["begin cut"]; n != 1 {
+				t.Errorf("it ran %d times", n)
+			}
+		})
 	}
 }

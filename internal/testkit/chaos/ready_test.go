@@ -8,14 +8,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"scv/internal/run/control"
 	"scv/internal/testkit/census"
 	"scv/internal/wire"
 )
 
-// TestS14_ReadyBeforeItsRunsAreFound: a daemon whose live runs do not answer answers all the same: it takes jobs and ends
-// them, and says of each run that it is unknown and why. When they answer it finds every one again.
+// TestS14_ReadyBeforeItsRunsAreFound: a daemon whose live runs do not answer answers all the same, though it may wait an
+// hour for each: it takes jobs and ends them. One that waits as usual says of each run that it is unknown and why. When they
+// answer it finds every one again.
 func TestS14_ReadyBeforeItsRunsAreFound(t *testing.T) {
 	const runs = 20
 	l := newLab(t)
@@ -35,10 +37,11 @@ func TestS14_ReadyBeforeItsRunsAreFound(t *testing.T) {
 		}
 	}
 	l.d.kill()
-	l.start("", "")
+	l.start(fmt.Sprintf("set:dial=%d", time.Hour), "")
 	l.ready()
 	after := l.job("codex", talk("after", 3, 1))
 	l.reaches(after, wire.StateCompleted)
+	l.restart()
 	unknown := 0
 	l.until("each says why", func(v *wire.Snapshot) bool {
 		unknown = 0

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ func (p *player) play(history []string) int {
 //	noline:N writes N bytes and no line feed    junk writes NUL, broken UTF-8 and no JSON
 //	stubborn ignores SIGINT and SIGTERM    closeout closes its output and lives on
 //	witness does too, and notes each in the diary
+//	eat takes memory until there is no more, or 8 GiB
 //	fork:S leaves a process of its own session behind that holds its output for S seconds
 func (p *player) step(verb, arg string, history []string) (code int, left bool) {
 	n, _ := strconv.Atoi(arg)
@@ -162,6 +164,11 @@ func (p *player) bad(verb, arg string, n int) bool {
 			_ = out.Close()
 		}
 		wait(24 * time.Hour)
+	case "eat":
+		const bite, enough = 1 << 20, 8 << 10
+		for eaten := make([][]byte, 0, enough); len(eaten) < enough; {
+			eaten = append(eaten, bytes.Repeat([]byte{1}, bite))
+		}
 	case "fork":
 		// The inner shell ends at once, so the sleeper's parent is gone; setsid takes it out of the group.
 		command := exec.Command("sh", "-c", fmt.Sprintf("(setsid sleep %d &)", max(n, 1)))

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"scv/internal/client"
 	"scv/internal/daemon"
+	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/wire"
 )
@@ -65,7 +67,32 @@ func runRun(ctx context.Context, opts *runOptions) error {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
-	return daemon.Run(ctx, opt)
+	return released(ctx, opts.f.service, opt.Home, daemon.Run(ctx, opt))
+}
+
+// released adds to a refusal for another daemon's sake of which release that is, as far as it says so at once.
+func released(ctx context.Context, f *service, h *home.Home, err error) error {
+	busy, ok := errors.AsType[*wire.Error](err)
+	if !ok || busy.Reason != wire.ReasonBusy {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, client.ErrSilent)
+	defer cancel()
+	c, dialErr := f.connect(ctx, h)
+	if dialErr != nil {
+		return err // it may be on its way out, and who it is was said
+	}
+	defer c.Close()
+	st, callErr := c.Call(ctx, wire.StatusCommand{})
+	if callErr != nil {
+		return err
+	}
+	said := *busy
+	said.Message += "; it is of release " + st.Version
+	if st.Version != f.sys.Version {
+		said.Message += ", and this program of " + f.sys.Version
+	}
+	return &said
 }
 
 // args are the arguments with which the daemon that comes after this one is started.

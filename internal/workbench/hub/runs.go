@@ -354,3 +354,11 @@ func (r *run) end(e state.Event, detail string, at time.Time) {
 	}
 	m.forget()
 }
+
+// teller is who told of an end: an agent that is lost tells nothing, its process is seen to be gone.
+func teller(e row.End) string {
+	if e.Class == classLost {
+		return "process"
+	}
+	return "agent"
+}

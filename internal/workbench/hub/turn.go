@@ -364,7 +364,7 @@ func (r *run) turnEnded(j *job, s row.Step) {
 	if m.holds.parks(j, &e) {
 		j.park(&e, s.At)
 	} else {
-		j.end(ending{e.State, e.Class, e.Detail, &row.Result{Reply: e.Reply, Error: e.Error}, oneTurn}, s.At, "agent")
+		j.end(ending{e.State, e.Class, e.Detail, &row.Result{Reply: e.Reply, Error: e.Error}, oneTurn}, s.At, teller(e))
 	}
 	r.row.Detail = text(e.Detail)
 	if oneTurn {

@@ -15,6 +15,8 @@ import (
 
 // Primary result codes of SQLite.
 const (
+	codeBusy     = 5
+	codeLocked   = 6
 	codeReadOnly = 8
 	codeIO       = 10
 	codeCorrupt  = 11
@@ -23,6 +25,25 @@ const (
 	primaryCode  = 0xff
 	noSpaceFirst = "free some space on that disk, then start again"
 )
+
+// held is the error of a ledger that another program keeps locked for longer than its users are waited for.
+type held struct {
+	doing string
+	cause error
+}
+
+// Error says what can be done about it; what the database calls it helps nobody.
+func (e *held) Error() string {
+	return e.doing + ": another program has locked state/ledger.db, such as a backup or a database browser; end that one, and this goes on by itself"
+}
+
+func (e *held) Unwrap() error { return e.cause }
+
+// isHeld reports whether an error is that of a ledger which somebody else has locked.
+func isHeld(err error) bool {
+	code, ok := codeOf(err)
+	return ok && (code == codeBusy || code == codeLocked)
+}
 
 // damaged is the refusal of a damaged ledger, with its cause.
 type damaged struct {
@@ -58,6 +79,8 @@ func unopened(h *home.Home, err error) error {
 	case codeCorrupt, codeNotADB:
 		return &damaged{refusal: wire.Refuse(wire.ReasonUnavailable, "start the daemon, which builds it anew from what lies beside it: scv start   Or: scv doctor --rebuild-ledger",
 			"the ledger %s is damaged (%v)", path, err), cause: err}
+	case codeBusy, codeLocked:
+		return wire.Refuse(wire.ReasonBusy, "find it: fuser "+path+"   Then start again", "another program has locked the ledger %s", path)
 	case codeFull:
 		return wire.Refuse(wire.ReasonUnavailable, noSpaceFirst, "the disk of the ledger %s is full (%v)", path, err)
 	case codeIO:

@@ -1,10 +1,12 @@
 package ledger_test
 
 import (
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"scv/internal/wire"
@@ -39,5 +41,32 @@ func TestP34_LedgerThatCannotBeOpened(t *testing.T) {
 				t.Errorf("the link was followed: %v", err)
 			}
 		})
+	}
+}
+
+// TestP37_AnotherProgramHoldsTheLedger: what the database calls it is told to nobody, but what to do; nothing of the batch
+// counts, and when the other one has let go the same is stored.
+func TestP37_AnotherProgramHoldsTheLedger(t *testing.T) {
+	h := newHome(t, t.TempDir())
+	s := open(t, h)
+	db, err := sql.Open("sqlite", "file:"+h.LedgerPath()+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := full(1, wire.StateWorking)
+	if err := s.Store(t.Context(), b); err == nil || strings.Contains(err.Error(), "database is locked") || !strings.Contains(err.Error(), "another program has locked") {
+		t.Errorf("it is said that %v", err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	store(t, s, b)
+	if l := load(t, s); len(l.Jobs) != 1 {
+		t.Errorf("%d jobs are there", len(l.Jobs))
 	}
 }

@@ -370,6 +370,8 @@ func plain(doing string, err error) error {
 		return nil
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: not allowed: %w", doing, err)
+	case isHeld(err):
+		return &held{doing, err}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
