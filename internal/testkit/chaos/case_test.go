@@ -138,6 +138,7 @@ func TestB2_AStartThatWasCutOffIsMadeAgain(t *testing.T) {
 			if !strings.Contains(deref(j.Detail), "nothing was run") || !j.Resumable || len(l.diary()) != 0 {
 				t.Fatalf("it says %q, resumable %v; the agents noted %v", deref(j.Detail), j.Resumable, l.diary())
 			}
+			l.rests() // until its run is over as well it cannot be gone on with
 			st, err := l.insist(l.ctx, wire.WorkbenchResume{Session: j.Session, Job: j.Job, Key: client.NewKey()})
 			l.must(err)
 			l.reaches(*st.WorkbenchJob, wire.StateCompleted)
