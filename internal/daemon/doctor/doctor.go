@@ -43,7 +43,12 @@ type Daemon struct {
 }
 
 // An Agent is one agent of this release as it was found on this machine.
-type Agent struct{ Name, Path, Problem, Install string }
+type Agent struct {
+	Name, Path, Problem, Install string
+	Aside                        bool   // it comes with SCV, and counts as none that is installed
+	SignedIn                     *bool  // as its own command says; nil when that does not tell
+	Said                         string // by that command, masked
+}
 
 // A Patient is what is examined.
 type Patient struct {

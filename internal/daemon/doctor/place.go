@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 
 	"golang.org/x/sys/unix"
 
@@ -139,23 +138,4 @@ func disk(_ context.Context, p Patient) []Finding {
 		f.Verdict, f.Fix = Warn, "free some space: df -h "+home.Pretty(p.Home.Path())
 	}
 	return one(f)
-}
-
-func agents(_ context.Context, p Patient) (out []Finding) {
-	for _, a := range p.Agents {
-		if a.Problem != "" {
-			out = append(out, Finding{Check: "agent " + a.Name, Verdict: Warn, Text: a.Problem, Fix: a.Install})
-			continue
-		}
-		out = append(out, Finding{Check: "agent " + a.Name, Verdict: OK, Text: "found at " + home.Pretty(a.Path) + "; a real call tells whether it is signed in: scv agents check " + a.Name})
-	}
-	return out
-}
-
-func git(context.Context, Patient) []Finding {
-	path, err := exec.LookPath("git")
-	if err != nil {
-		return one(Finding{Check: "git", Verdict: Warn, Text: "git was not found, which worktrees need", Fix: "install git with your system's packages"})
-	}
-	return ok("git", "found at "+path)
 }

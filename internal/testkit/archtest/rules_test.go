@@ -165,7 +165,7 @@ func outerRooms() []room {
 		{"internal/daemon/seat", []string{"internal/wire", "internal/home"}, []string{"net/http", "database/sql"}, "lock and socket, and how they are passed on"},
 		{
 			"internal/daemon/doctor",
-			[]string{"internal/wire", "internal/safe/plain", "internal/home", "internal/daemon/seat", "internal/workbench/ledger", "internal/run/control", "internal/run/proc"},
+			[]string{"internal/wire", "internal/safe/plain", "internal/home", "internal/daemon/seat", "internal/workbench/ledger", "internal/run/control", "internal/run/proc", "internal/repo/git"},
 			[]string{"net/http", "database/sql"},
 			"it looks at what lies on disk and at processes",
 		},

@@ -139,7 +139,7 @@ func runAgentsLogin(ctx context.Context, opts *agentsAccountOptions) error {
 	if err := opts.own(ctx, a, a.Login, "sign in"); err != nil {
 		return err
 	}
-	in, said := opts.ask(ctx, a)
+	in, said := signedIn(ctx, a)
 	if in != nil && !*in {
 		return &fault{code: exitSignIn, message: fmt.Sprintf("%s says that nobody is signed in: %s", a.Agent, said), next: "scv agents login " + a.Agent}
 	}
@@ -155,8 +155,8 @@ func runAgentsLogout(ctx context.Context, opts *agentsAccountOptions) error {
 	return opts.own(ctx, a, a.Logout, "sign out")
 }
 
-// ask asks the agent's own command who is signed in; nil when it has none, or does not answer.
-func (o *agentsAccountOptions) ask(ctx context.Context, a daemon.Account) (signedIn *bool, said string) {
+// signedIn asks the agent's own command who is signed in; nil when it has none, or does not answer.
+func signedIn(ctx context.Context, a daemon.Account) (in *bool, said string) {
 	if a.Status == nil {
 		return nil, "its program has no command that tells"
 	}
@@ -235,7 +235,7 @@ func runAgentsStatus(ctx context.Context, opts *agentsAccountOptions) error {
 	if a.Home != "" {
 		rep.Home, rep.Carried = config.HomePrivate, a.Carried
 	}
-	rep.SignedIn, rep.Said = opts.ask(ctx, a)
+	rep.SignedIn, rep.Said = signedIn(ctx, a)
 	if rep.SignedIn != nil && *rep.SignedIn {
 		if note := opts.goOn(ctx); note != "" {
 			f.say("%s", note)

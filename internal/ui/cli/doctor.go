@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +16,7 @@ import (
 	"scv/internal/home"
 	"scv/internal/home/config"
 	"scv/internal/safe/plain"
+	"scv/internal/ui/wording"
 	"scv/internal/wire"
 )
 
@@ -37,8 +41,9 @@ func newDoctorCmd(f *factory, runF func(context.Context, *doctorOptions) error) 
 		Use: "doctor", Args: exactly(),
 		Short: "Examine this installation and mend what is safe",
 		Long: `Examine this installation, with or without a daemon: modes, lock and socket, ledger,
-folders of runs, disk, agents, processes that were left. Each line is ok, warn or
-problem, with the command that mends it; --fix does what is safe.
+folders of runs, disk, git, agents and their sign-ins, processes that were left.
+Each line is ok, warn or problem, with the command that mends it; --fix does what is
+safe.
 The exit code is 0, or 1 when a problem is left.`,
 		Example: "  scv doctor\n  scv doctor --fix\n  scv stop; scv doctor --rebuild-ledger",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,7 +80,7 @@ func runDoctor(ctx context.Context, opts *doctorOptions) error {
 		}
 		f.say("%s", said)
 	}
-	patient := doctor.Patient{Home: h, Version: f.sys.Version, Now: f.sys.Now, Daemon: daemonFacts(ctx, f.service, h), Agents: agentFacts(f.service, h)}
+	patient := doctor.Patient{Home: h, Version: f.sys.Version, Now: f.sys.Now, Daemon: daemonFacts(ctx, f.service, h), Agents: agentFacts(ctx, f.service, h)}
 	findings := doctor.Examine(ctx, patient)
 	if opts.fix {
 		doctor.Mend(patient, findings)
@@ -108,15 +113,46 @@ func daemonFacts(ctx context.Context, f *service, h *home.Home) doctor.Daemon {
 }
 
 // agentFacts lists the agents; a configuration that is wrong leaves them out, and is told by its own command.
-func agentFacts(f *service, h *home.Home) (out []doctor.Agent) {
+func agentFacts(ctx context.Context, f *service, h *home.Home) (out []doctor.Agent) {
 	c, err := config.Load(h, f.sys.Environ, config.Overrides{})
 	if err != nil {
 		return []doctor.Agent{{Name: "settings", Problem: "the configuration is wrong, so agents were not looked for", Install: "scv config edit"}}
 	}
-	for _, a := range daemon.Agents(daemon.Options{Home: h, Config: c, Exe: f.sys.Exe, Environ: f.sys.Environ}) {
-		out = append(out, doctor.Agent{Name: a.Name, Path: a.Path, Problem: a.Problem, Install: a.Install})
+	opt := daemon.Options{Home: h, Config: c, Exe: f.sys.Exe, Environ: f.sys.Environ}
+	for _, a := range daemon.Agents(opt) {
+		out = append(out, doctor.Agent{Name: a.Name, Path: a.Path, Problem: a.Problem, Install: a.Install, Aside: wording.Aside(a.Name)})
 	}
+	if insideRun(f.sys.Environ, f.opened) {
+		return out // accounts are the owner's
+	}
+	ctx, cancel := context.WithTimeout(ctx, signInPatience)
+	defer cancel()
+	var asked sync.WaitGroup
+	for i := range out {
+		asked.Go(func() { signInFact(ctx, opt, &out[i]) })
+	}
+	asked.Wait()
 	return out
+}
+
+// signInPatience bounds what all agents may take to say who is signed in.
+const signInPatience = 10 * time.Second
+
+// signInFact asks an agent's own command whether somebody is signed in. Nothing is made for that: a private home that is
+// not there yet stays away.
+func signInFact(ctx context.Context, opt daemon.Options, a *doctor.Agent) {
+	if a.Problem != "" {
+		return
+	}
+	if opt.Config.Agent(a.Name).Private {
+		if _, err := os.Stat(opt.Home.AgentHome(a.Name)); err != nil {
+			return
+		}
+	}
+	account, found, err := daemon.AccountOf(opt, a.Name)
+	if err == nil && found && account.Status != nil {
+		a.SignedIn, a.Said = signedIn(ctx, account)
+	}
 }
 
 func (f *screen) printDoctor(r *doctorReport) error {
