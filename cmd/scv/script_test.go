@@ -59,8 +59,13 @@ func testMain(m *testing.M) int {
 }
 
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+	testscript.Run(t, params(filepath.Join("..", "..", "testdata", "script")))
+}
+
+// params are those of every folder of scripts.
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		Setup:               setup,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -76,7 +81,7 @@ func TestScript(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},
-	})
+	}
 }
 
 // setup gives a script its home and sees to it that nothing of it is left.
