@@ -185,6 +185,10 @@ const (
 	ClassAgent   Class = "agent"
 	ClassLimit   Class = "limit"
 	ClassRefused Class = "refused"
+	// ClassMissing: the agent's program was not found or cannot be executed.
+	ClassMissing Class = "missing"
+	// ClassSession: the conversation to go on with does not exist or is in use.
+	ClassSession Class = "session"
 	// ClassBudget: what the owner allowed to be spent is spent.
 	ClassBudget Class = "budget"
 )

@@ -78,10 +78,22 @@ func (l *lab) hears(ctx context.Context, text string) <-chan string {
 	return found
 }
 
-// TestS13_ClockJumps: the wall clock of a daemon jumps a day ahead, back two, and to where it was, while a job runs and
-// another waits in its queue. Nothing expires, nobody is said to be silent, nothing is out of order, and a daemon
-// that is started at the wrong time goes on as well.
-func TestS13_ClockJumps(t *testing.T) {
+// asleep does something while the daemon and every shim stand still.
+func (l *lab) asleep(do func()) {
+	l.t.Helper()
+	pids := l.freeze()
+	if len(pids) == 0 {
+		l.t.Error("not even the daemon sleeps")
+	}
+	do()
+	l.thaw(pids)
+}
+
+// TestS13_P48_ClockJumpsOverASleep: daemon and shim stand still, as they do when the machine sleeps, and when they go on
+// the wall clock has jumped a day ahead, back two, and to where it was, while a job runs and another waits in its queue.
+// Nothing expires, nobody is said to be silent, nothing is lost or out of order, and a daemon that is started at
+// the wrong time goes on as well.
+func TestS13_P48_ClockJumpsOverASleep(t *testing.T) {
 	l := newLab(t)
 	clock := filepath.Join(l.base, "clock")
 	set := func(jump string) { l.must(os.WriteFile(clock, []byte(jump), 0o600)) }
@@ -114,7 +126,7 @@ func TestS13_ClockJumps(t *testing.T) {
 		}
 	}
 	for i, jump := range []string{"24h", "-48h", "0s", "-24h"} {
-		set(jump)
+		l.asleep(func() { set(jump) })
 		follow(20 * (i + 1))
 		if i == 1 {
 			l.d.kill()

@@ -15,26 +15,15 @@ import (
 )
 
 func newAgentsCmd(f *factory) *cobra.Command {
-	inner := newAgentsListCmd(f, nil)
-	cmd := group(&cobra.Command{
+	return listing(&cobra.Command{
 		Use:     "agents",
 		Short:   "Show the agents that can work, and what runs",
 		Example: "  scv agents\n  scv agents check codex\n  scv agents ps",
-	},
+	}, newAgentsListCmd(f, nil),
 		newAgentsListCmd(f, nil), newAgentsPsCmd(f, nil), newAgentsKillCmd(f, nil), newAgentsCheckCmd(f, nil),
 		newAgentsLoginCmd(f), newAgentsStatusCmd(f), newAgentsLogoutCmd(f),
 		newWorktreesCmd(f),
 	)
-	cmd.Flags().AddFlagSet(inner.Flags())
-	unknown := cmd.RunE
-	cmd.PreRunE = inner.PreRunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unknown(cmd, args)
-		}
-		return inner.RunE(cmd, args)
-	}
-	return cmd
 }
 
 type agentsListOptions struct {

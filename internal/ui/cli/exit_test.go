@@ -166,3 +166,22 @@ func mute(e ast.Expr) bool {
 	lit, ok := e.(*ast.BasicLit)
 	return ok && len(lit.Value) == 2
 }
+
+// TestB12_AFailureNamesWhatHelps: a conversation that is gone offers a fresh one, a program or a sign-in that is missing the
+// command that says what is needed, and all else the evidence.
+func TestB12_AFailureNamesWhatHelps(t *testing.T) {
+	for class, want := range map[wire.Class]string{
+		wire.ClassSession: "begin a new conversation: scv jobs start --agent codex PROMPT",
+		wire.ClassMissing: "see what it needs: scv agents check codex",
+		wire.ClassAuth:    "see what it needs: scv agents check codex",
+		wire.ClassAgent:   "scv why job-3",
+		"of-a-later-day":  "scv why job-3",
+	} {
+		if got := afterFailure(&wire.Job{Agent: "codex", Class: &class}, "job-3"); got != want {
+			t.Errorf("%s: %s", class, got)
+		}
+	}
+	if got := afterFailure(&wire.Job{Agent: "codex"}, "job-3"); got != "scv why job-3" {
+		t.Errorf("without a class: %s", got)
+	}
+}

@@ -61,15 +61,15 @@ func runJobResult(ctx context.Context, opts *jobResultOptions) error {
 		id := wording.Name(view, job)
 		return &fault{code: exitConflict, message: fmt.Sprintf("%s has not ended; it is %s", id, job.State), next: "wait for it: scv jobs wait " + id}
 	}
-	if err := f.printResult(ctx, r, job.Ref(), &opts.json); err != nil {
+	if err := f.printResult(ctx, r, job, &opts.json); err != nil {
 		return err
 	}
 	return status(reviewExit(job, outcome(job.State, job.Class)))
 }
 
 // printResult writes the whole reply to standard output, and how a job that did not complete ended to standard error.
-func (f *factory) printResult(ctx context.Context, r *reading, ref wire.JobRef, asJSON *jsonFlag) error {
-	res, err := f.wholeResult(ctx, r, ref)
+func (f *factory) printResult(ctx context.Context, r *reading, job *wire.Job, asJSON *jsonFlag) error {
+	res, err := f.wholeResult(ctx, r, job.Ref())
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (f *factory) printResult(ctx context.Context, r *reading, ref wire.JobRef, 
 	if why == "" {
 		why = "no reason was given"
 	}
-	f.say("%s %s: %s. Next: scv why %s", res.Job, res.State, trimDot(plain.Line(why)), res.Job)
+	f.say("%s %s: %s. Next: %s", res.Job, res.State, trimDot(plain.Line(why)), afterFailure(job, string(res.Job)))
 	return nil
 }
 

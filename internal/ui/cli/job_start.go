@@ -259,7 +259,7 @@ func (o *jobStartOptions) await(ctx context.Context, ref wire.JobRef) error {
 		return err
 	}
 	defer r.close()
-	if err := f.printResult(ctx, r, ref, &o.json); err != nil {
+	if err := f.printResult(ctx, r, &ended[0], &o.json); err != nil {
 		return err
 	}
 	return status(reviewExit(&ended[0], outcome(ended[0].State, ended[0].Class)))

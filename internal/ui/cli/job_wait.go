@@ -115,7 +115,7 @@ func (o *jobWaitOptions) print(ctx context.Context, r *reading, view *wire.Snaps
 	case job.State == wire.StateAwaitingInput:
 		f.say("%s asks: %s. Next: look at it, then approve or deny: scv approvals show %s", id, trimDot(plain.Line(value(job.Detail))), id)
 	case job.Detail != nil:
-		f.say("%s: %s. Next: scv why %s", id, trimDot(plain.Line(*job.Detail)), id)
+		f.say("%s: %s. Next: %s", id, trimDot(plain.Line(*job.Detail)), afterFailure(job, id))
 	}
 	return nil
 }

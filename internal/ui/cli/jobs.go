@@ -4,8 +4,7 @@ import "github.com/spf13/cobra"
 
 // newJobsCmd is the noun jobs; without a verb it lists.
 func newJobsCmd(f *factory) *cobra.Command {
-	list := newJobListCmd(f, nil)
-	cmd := group(&cobra.Command{
+	return listing(&cobra.Command{
 		Use:     "jobs",
 		Aliases: []string{"job"},
 		Short:   "Start, follow and end jobs",
@@ -13,23 +12,12 @@ func newJobsCmd(f *factory) *cobra.Command {
   scv jobs                       list what runs and what ended lately
   scv jobs log -f job-3
   scv jobs wait job-3 && scv jobs result job-3`,
-	},
-		list, newJobStartCmd(f, nil), newJobShowCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
+	}, newJobListCmd(f, nil),
+		newJobListCmd(f, nil), newJobStartCmd(f, nil), newJobShowCmd(f, nil), newJobLogCmd(f, nil), newJobResultCmd(f, nil), newJobWaitCmd(f, nil),
 		newJobSendCmd(f, nil), newJobCancelCmd(f, nil), newJobDismissCmd(f, nil), newJobEventsCmd(f, nil),
 		newJobQueueCmd(f), newJobResumeCmd(f), newJobRetryCmd(f), newJobForkCmd(f),
 		newJobReviewCmd(f), newJobDiffCmd(f, nil), newJobApplyCmd(f, nil), newJobCommitCmd(f, nil), newJobPrCmd(f, nil), newJobOpenCmd(f, nil),
 		newJobAttachCmd(f, nil), newJobShellCmd(f, nil),
 		newApproveCmd(f, nil), newDenyCmd(f, nil),
 	)
-	inner := newJobListCmd(f, nil)
-	cmd.Flags().AddFlagSet(inner.Flags())
-	unknown := cmd.RunE
-	cmd.PreRunE = inner.PreRunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unknown(cmd, args)
-		}
-		return inner.RunE(cmd, args)
-	}
-	return cmd
 }

@@ -119,6 +119,25 @@ func TestE27_HelpHasAnExampleAndFits80Columns(t *testing.T) {
 	})
 }
 
+// TestE22_AGroupThatListsTakesTheFlagsOfItsList: "scv jobs --json" is "scv jobs list --json", at every depth.
+func TestE22_AGroupThatListsTakesTheFlagsOfItsList(t *testing.T) {
+	seen := 0
+	every(t, func(cmd *cobra.Command) {
+		if cmd.Name() != "list" {
+			return
+		}
+		seen++
+		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+			if cmd.Parent().Flags().Lookup(flag.Name) == nil {
+				t.Errorf("%s has no --%s, which %s has", cmd.Parent().CommandPath(), flag.Name, cmd.CommandPath())
+			}
+		})
+	})
+	if seen < 5 {
+		t.Errorf("only %d groups list", seen)
+	}
+}
+
 func TestE22_EveryListHasJSONWithNamedFields(t *testing.T) {
 	every(t, func(cmd *cobra.Command) {
 		flag := cmd.Flags().Lookup("json")

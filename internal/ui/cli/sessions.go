@@ -16,23 +16,14 @@ import (
 )
 
 func newSessionsCmd(f *factory) *cobra.Command {
-	list := newSessionListCmd(f, nil)
-	cmd := group(&cobra.Command{
+	return listing(&cobra.Command{
 		Use: "sessions", Short: "Conversations with SCV's own model",
 		Long: `Conversations with SCV's own model. One that is kept (scv exec --session NAME) goes on
 without a client and over restarts of the daemon; several clients may attach to it.`,
 		Example: "  scv sessions\n  scv sessions show docs\n  scv sessions attach docs",
-	}, list, newSessionCmd(f, "show", "Print what was said", showSession), newSessionCmd(f, "attach", "Talk in it, line by line", attachSession),
+	}, newSessionListCmd(f, nil),
+		newSessionListCmd(f, nil), newSessionCmd(f, "show", "Print what was said", showSession), newSessionCmd(f, "attach", "Talk in it, line by line", attachSession),
 		newSessionCmd(f, "clear", "Forget its history and its queue", clearSession), newSessionCmd(f, "rm", "End it for good; what was said can still be read", removeSession))
-	verbs := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return verbs(cmd, args)
-		}
-		list.SetContext(cmd.Context())
-		return list.RunE(list, nil)
-	}
-	return cmd
 }
 
 type sessionListOptions struct {

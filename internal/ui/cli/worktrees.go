@@ -23,23 +23,12 @@ type worktreesOptions struct {
 
 // newWorktreesCmd is the noun worktrees; without a verb it lists.
 func newWorktreesCmd(f *factory) *cobra.Command {
-	list := newWorktreesListCmd(f, nil)
-	cmd := group(&cobra.Command{
+	return listing(&cobra.Command{
 		Use: "worktrees", Aliases: []string{"worktree", "trees"},
 		Short:   "Show and remove the git worktrees of jobs",
 		Example: "  scv agents worktrees\n  cd $(scv agents worktrees path job-3)\n  scv agents worktrees clean --all",
-	}, list, newWorktreePathCmd(f, nil), newWorktreeRmCmd(f, nil), newWorktreePruneCmd(f, nil), newWorktreeCleanCmd(f, nil), newWorktreeTrustCmd(f, nil))
-	inner := newWorktreesListCmd(f, nil)
-	cmd.Flags().AddFlagSet(inner.Flags())
-	unknown := cmd.RunE
-	cmd.PreRunE = inner.PreRunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unknown(cmd, args)
-		}
-		return inner.RunE(cmd, args)
-	}
-	return cmd
+	}, newWorktreesListCmd(f, nil),
+		newWorktreesListCmd(f, nil), newWorktreePathCmd(f, nil), newWorktreeRmCmd(f, nil), newWorktreePruneCmd(f, nil), newWorktreeCleanCmd(f, nil), newWorktreeTrustCmd(f, nil))
 }
 
 func newWorktreesListCmd(f *factory, runF func(context.Context, *worktreesOptions) error) *cobra.Command {
