@@ -127,6 +127,9 @@ type AttachPage struct {
 	Focus         bool   `json:"focus,omitzero" need:"K"` // it wants to be told of the focus (ours)
 	// History is how many lines have gone up over the top and can be read by AttachHistory (ours).
 	History uint16 `json:"history,omitzero" need:"K"`
+	// Typed answers an AttachIO with a Typist: what was typed up to this position needs not be sent again, since the
+	// terminal's own process has it, or since a note says what was lost of it. Absent: that is not known yet (ours).
+	Typed *uint64 `json:"typed,omitzero" need:"O"`
 }
 
 // RecordingName is the file of a run's directory that keeps what its terminal showed, a RecordedPage a line (ours).

@@ -152,6 +152,8 @@ const (
 	FeatureFollow = "follow"
 	// FeatureTerminal: attach_watch, shell of attach and attach_end, cells of a span.
 	FeatureTerminal = "terminal"
+	// FeatureTyped: typist, from and again of attach_io, and typed of its answer.
+	FeatureTyped = "typed"
 	// FeatureHolds: the action agent_resume, and check of workbench_start.
 	FeatureHolds = "holds"
 	// FeatureTail: tail of run_log.

@@ -142,6 +142,11 @@ type AttachIO struct {
 	Input string  `json:"input,omitempty" need:"K"` // at most MaxInputBytes
 	Cols  *uint16 `json:"cols,omitzero" need:"O"`
 	Rows  *uint16 `json:"rows,omitzero" need:"O"`
+	// Typist is drawn by who types, at most MaxKeyBytes. Input then stands at position From, in bytes, of all that is typed
+	// under it, and reaches the terminal once, however often it is sent (ours).
+	Typist string `json:"typist,omitempty" need:"K"`
+	From   uint64 `json:"from,omitzero" need:"K"`
+	Again  bool   `json:"again,omitzero" need:"K"` // it may have been sent before
 }
 
 // AttachDetach lets go of a taken-over terminal, which goes on.

@@ -16,6 +16,8 @@ type shim struct {
 
 	mu   sync.Mutex
 	link *control.Link // nil until it is needed
+
+	old bool // it is of a release that takes no numbered input; of the goroutine that types
 }
 
 // Watch opens the output. That there is no terminal any more is told by the lock of the run and by nothing else.
@@ -31,11 +33,14 @@ func (s *shim) Watch(ctx context.Context, after uint64) (takeover.Output, error)
 }
 
 // Type types. While the program has not read what was typed before, it is offered again: the shim drops that after 2 s.
-func (s *shim) Type(ctx context.Context, p []byte) error {
+// So it is over a lost connection, when the shim takes each byte once.
+func (s *shim) Type(ctx context.Context, in takeover.Input) error {
 	for {
-		err := s.ask(ctx, func(l *control.Link) error { return l.Type(ctx, p) })
+		err := s.ask(ctx, func(l *control.Link) error { return s.offer(ctx, l, in) })
 		refused, ok := errors.AsType[*control.RefusedError](err)
-		if !ok || refused.Class != control.RefusedFull {
+		full := ok && refused.Class == control.RefusedFull
+		lost := errors.Is(err, control.ErrLinkClosed) && in.Typist != "" && !s.old
+		if !full && !lost {
 			return said(err)
 		}
 		timer := time.NewTimer(offerAgain)
@@ -52,6 +57,24 @@ func (s *shim) Type(ctx context.Context, p []byte) error {
 const offerAgain = 10 * time.Millisecond
 
 // said is what a shim refused with, for the owner.
+// errOld says why input may be lost that a shim of an older release may have.
+var errOld = errors.New("the process that holds this terminal is of an older release, and cannot tell whether it had them before")
+
+// offer types once. A shim of a release that takes no numbered input gets it without a number, unless it may have it.
+func (s *shim) offer(ctx context.Context, l *control.Link, in takeover.Input) error {
+	if in.Typist != "" && !s.old {
+		err := l.Typed(ctx, in.Typist, in.From, in.Bytes)
+		if !errors.Is(err, control.ErrUnknownRequest) {
+			return err
+		}
+		s.old = true
+	}
+	if in.Typist != "" && in.Again {
+		return errOld
+	}
+	return l.Type(ctx, in.Bytes)
+}
+
 func said(err error) error {
 	if refused, ok := errors.AsType[*control.RefusedError](err); ok {
 		return errors.New(refused.Text)

@@ -118,10 +118,10 @@ func (p *program) Watch(context.Context, uint64) (takeover.Output, error) {
 	return takeover.Output{ReadCloser: p.out}, nil
 }
 
-func (p *program) Type(_ context.Context, b []byte) error {
+func (p *program) Type(_ context.Context, in takeover.Input) error {
 	p.stage.mu.Lock()
 	defer p.stage.mu.Unlock()
-	p.stage.typed += string(b)
+	p.stage.typed += string(in.Bytes)
 	p.stage.more.Broadcast()
 	return nil
 }

@@ -17,7 +17,7 @@ func features() []string {
 		wire.FeatureJobsPage, wire.FeatureStop, wire.FeatureMode, wire.FeatureTail, wire.FeatureFinished,
 		wire.FeatureRestart, wire.FeatureTransport,
 		wire.FeatureQueue, wire.FeatureFollow, wire.FeatureHolds,
-		wire.FeatureTerminal,
+		wire.FeatureTerminal, wire.FeatureTyped,
 		wire.FeatureDigest, wire.FeatureApprovals,
 		wire.FeatureWorktree, wire.FeatureClean, wire.FeatureDiff, wire.FeatureForecast, wire.FeatureReview,
 		wire.FeatureKeep, wire.FeatureSessions,

@@ -42,8 +42,9 @@ const (
 	TypeUnknown = "unknown"
 	TypeError   = "error"
 	TypeNudge   = "n"
-	// Of runs with a terminal: see Link.Type, Link.Resize, Link.Keep and DialTerminal.
+	// Of runs with a terminal: see Link.Type, Link.Typed, Link.Resize, Link.Keep and DialTerminal.
 	TypeType   = "type"
+	TypeTyped  = "typed"
 	TypeResize = "size"
 	TypeKeep   = "keep"
 	TypeWatch  = "watch"
@@ -66,14 +67,14 @@ type Request struct {
 	Version int     `json:"v,omitempty"`    // hello
 	Run     string  `json:"run,omitempty"`  // hello
 	N       uint64  `json:"n,omitempty"`    // write: the message's number, last+1
-	Key     string  `json:"key,omitempty"`  // write: the wish it carries
+	Key     string  `json:"key,omitempty"`  // write: the wish it carries; typed: who types
 	Text    *string `json:"s,omitempty"`    // write: the bytes, when they are text
 	Bytes   []byte  `json:"b64,omitempty"`  // write: the bytes, when they are not
 	EOF     bool    `json:"eof,omitempty"`  // write: close the agent's standard input after it
 	Seq     uint64  `json:"seq,omitempty"`  // folded: the last frame that was folded
 	Step    Step    `json:"step,omitempty"` // stop: where to begin, empty = StepInterrupt
 	Size    *Size   `json:"size,omitempty"` // size: the terminal's new one
-	At      uint64  `json:"at,omitempty"`   // keep, watch: a position in the terminal's output, in bytes
+	At      uint64  `json:"at,omitempty"`   // keep, watch: a position in the terminal's output, in bytes; typed: in what Key types
 }
 
 // Payload is the message that a write carries.

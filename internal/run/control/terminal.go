@@ -19,6 +19,19 @@ func (l *Link) Type(ctx context.Context, p []byte) error {
 	return err
 }
 
+// Typed is Type for what may come twice: p stands at position at, in bytes, of all that is typed under a key of at most
+// MaxTypist bytes, and of that the shim takes each byte once, in order. What was skipped is not waited for. It remembers
+// the last 64 keys. ErrUnknownRequest means that the shim is too old to tell, and that it has taken nothing of this call.
+func (l *Link) Typed(ctx context.Context, key string, at uint64, p []byte) error {
+	r := WriteRequest(0, key, p, false)
+	r.Type, r.At = TypeTyped, at
+	_, err := l.do(ctx, r)
+	return err
+}
+
+// MaxTypist bounds the key of Typed, in bytes.
+const MaxTypist = 64
+
 // Resize sets the size of the agent's terminal. The agent hears of it only when the size differs from the one before.
 func (l *Link) Resize(ctx context.Context, s Size) error {
 	_, err := l.do(ctx, Request{Type: TypeResize, Size: &s})

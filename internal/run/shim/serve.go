@@ -179,7 +179,7 @@ func (c *connection) answer(q *control.Request) control.Reply {
 		return control.Reply{Type: control.TypeOK}
 	case control.TypeLook:
 		return c.r.ports.look(c.r.journal)
-	case control.TypeType, control.TypeResize, control.TypeKeep:
+	case control.TypeType, control.TypeTyped, control.TypeResize, control.TypeKeep:
 		return c.r.terminal.answer(q)
 	default:
 		return control.Reply{Type: control.TypeUnknown, What: q.Type[:min(len(q.Type), 64)]}

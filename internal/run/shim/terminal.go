@@ -27,6 +27,7 @@ type terminal struct {
 	master *os.File
 	in     *input
 	taken  chan struct{} // closed when all that the agent wrote was taken
+	typed  typists
 
 	mu    sync.Mutex
 	more  sync.Cond // on mu: there is output, the end, or a watcher less
@@ -179,20 +180,26 @@ func (t *terminal) answer(q *control.Request) control.Reply {
 	}
 	switch q.Type {
 	case control.TypeType:
-		p := q.Payload()
-		if class, text := t.in.refusal(len(p)); class != "" {
-			return refuse(class, text)
-		}
-		if len(p) > maxTyped {
-			return refuse(control.RefusedFull, "more was typed at once than a terminal takes")
-		}
-		t.in.add(p, false)
-		return control.Reply{Type: control.TypeOK}
+		return t.write(q.Payload())
+	case control.TypeTyped:
+		return t.typed.take(q, t.write)
 	case control.TypeResize:
 		return t.resize(q.Size)
 	default:
 		return t.keep(q)
 	}
+}
+
+// write takes what was typed whole, or refuses it.
+func (t *terminal) write(p []byte) control.Reply {
+	if class, text := t.in.refusal(len(p)); class != "" {
+		return refuse(class, text)
+	}
+	if len(p) > maxTyped {
+		return refuse(control.RefusedFull, "more was typed at once than a terminal takes")
+	}
+	t.in.add(p, false)
+	return control.Reply{Type: control.TypeOK}
 }
 
 func (t *terminal) resize(s *control.Size) control.Reply {

@@ -78,6 +78,38 @@ func TestTerminal_IsOneAndSpeaks(t *testing.T) {
 	}
 }
 
+// TestTerminal_WhatIsSentAgainIsTypedOnce, over whichever connection it comes.
+func TestTerminal_WhatIsSentAgainIsTypedOnce(t *testing.T) {
+	s := newTerminal(t)
+	s.spawn.Argv = []string{"/bin/sh", "-c", "stty raw -echo; echo up; exec cat"}
+	s.start()
+	first, _ := s.dial()
+	term := s.look(0)
+	until(t, term, "up\n")
+	typed := func(l *control.Link, at uint64, text string) {
+		t.Helper()
+		if err := l.Typed(t.Context(), "who", at, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	typed(first, 0, "one ")
+	second, _ := s.dial()
+	typed(second, 0, "one two ")
+	typed(first, 4, "two ")
+	typed(second, 8, "three.")
+	if got := until(t, term, "."); got != "one two three." {
+		t.Errorf("typed was %q", got)
+	}
+	refused := &control.RefusedError{}
+	if err := first.Typed(t.Context(), "", 0, []byte("x")); !errors.As(err, &refused) || refused.Class != control.RefusedBad {
+		t.Errorf("without a key: %v", err)
+	}
+	if err := first.Stop(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	s.end()
+}
+
 func TestTerminal_TheSizeIsToldAndForcesARepaint(t *testing.T) {
 	s := newTerminal(t, "print size")
 	s.start()

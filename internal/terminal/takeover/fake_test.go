@@ -106,14 +106,17 @@ func (f *fake) note(format string, args ...any) error {
 	return f.refuse
 }
 
-func (f *fake) Type(ctx context.Context, p []byte) error {
+func (f *fake) Type(ctx context.Context, in Input) error {
 	if f.stuck != nil {
 		select {
 		case <-f.stuck:
 		case <-ctx.Done():
 		}
 	}
-	return f.note("%q", p)
+	if in.Typist != "" {
+		return f.note("%s@%d:%q", in.Typist, in.From, in.Bytes)
+	}
+	return f.note("%q", in.Bytes)
 }
 
 func (f *fake) Resize(_ context.Context, cols, rows uint16) error {

@@ -33,12 +33,14 @@ func (t *Terminal) Attach(cols, rows uint16) (page wire.AttachPage, err error) {
 }
 
 // IO types, then resizes, then reads, as attach_io says. It waits for room for the input as long as the program may take
-// to read; what finds none is dropped with a note. An unknown, taken or lapsed hold is refused with its reason.
+// to read; what finds none is dropped with a note. It returns when the shim has the input, which then survives this side,
+// or after as long again. An unknown, taken or lapsed hold is refused with its reason.
 func (t *Terminal) IO(q wire.AttachIO) (page wire.AttachPage, err error) {
-	if len(q.Input) > wire.MaxInputBytes {
-		return page, wire.Refuse(wire.ReasonTooLarge, "send it in parts", "at most %d bytes may be typed at once", wire.MaxInputBytes)
+	if err := bounded(&q); err != nil {
+		return page, err
 	}
 	room := t.sender.reserve(len(q.Input), t.o.Timing.Deliver, t.gone)
+	var settled <-chan struct{}
 	ok := t.do(func() {
 		if err = t.check(q.ID); err != nil {
 			if room {
@@ -46,23 +48,73 @@ func (t *Terminal) IO(q wire.AttachIO) (page wire.AttachPage, err error) {
 			}
 			return
 		}
-		if !room {
+		switch {
+		case !room:
 			t.tell(fmt.Sprintf("%d typed bytes were not delivered: the program does not read its input", len(q.Input)))
-			q.Input = ""
+		case q.Input != "", q.Typist != "": // without input it is asked what became of that before
+			settled = t.sender.typed(Input{Bytes: []byte(q.Input), Typist: q.Typist, From: q.From, Again: q.Again})
 		}
-		if t.sender.typed([]byte(q.Input)); q.Input != "" {
+		if q.Input != "" {
 			t.pace.keys = looksOfKey
 		}
 		t.resize(value(q.Cols), value(q.Rows))
-		if t.hold.watched == 0 { // who watches is sent what changes when it is time
-			t.look()
+		if settled == nil {
+			page = t.answer(&q, true)
 		}
-		page = t.page(q.After, true)
 	})
-	if !ok {
-		err = gone()
+	switch {
+	case !ok:
+		return page, gone()
+	case err != nil, settled == nil:
+		return page, err
 	}
-	return page, err
+	known := t.settles(settled)
+	if !t.do(func() { page = t.answer(&q, known) }) {
+		return page, wire.Refuse(wire.ReasonUnavailable, "attach again", "this terminal is not served any more, and what was typed last may be lost")
+	}
+	return page, nil
+}
+
+func bounded(q *wire.AttachIO) error {
+	switch {
+	case len(q.Input) > wire.MaxInputBytes:
+		return wire.Refuse(wire.ReasonTooLarge, "send it in parts", "at most %d bytes may be typed at once", wire.MaxInputBytes)
+	case len(q.Typist) > wire.MaxKeyBytes:
+		return wire.Refuse(wire.ReasonTooLarge, "make a shorter one", "the key of who types is longer than %d bytes", wire.MaxKeyBytes)
+	}
+	return nil
+}
+
+// settles waits until it is known what became of input, not longer than a program may take to read it.
+func (t *Terminal) settles(settled <-chan struct{}) (known bool) {
+	timer := time.NewTimer(t.o.Timing.Deliver)
+	defer timer.Stop()
+	select {
+	case <-settled:
+		return true
+	case <-timer.C:
+	case <-t.gone:
+	}
+	return false
+}
+
+// answer is the page that IO returns; known says what became of the input. Somebody else may have taken the terminal since
+// it was typed, which the next request is told.
+func (t *Terminal) answer(q *wire.AttachIO, known bool) wire.AttachPage {
+	select {
+	case why := <-t.sender.failed:
+		t.tell(why)
+	default:
+	}
+	if t.hold.watched == 0 { // who watches is sent what changes when it is time
+		t.look()
+	}
+	page := t.page(q.After, q.ID == t.hold.id)
+	page.ID = q.ID
+	if known && q.Typist != "" {
+		page.Typed = new(q.From + uint64(len(q.Input)))
+	}
+	return page
 }
 
 // Detach lets go of the terminal, which goes on.

@@ -72,7 +72,7 @@ func (p *picture) take(b []byte) {
 	}
 	p.write(b)
 	if a := p.screen.Answers(); len(a) > 0 {
-		p.sender.send(message{typed: a})
+		p.sender.send(message{typed: Input{Bytes: a}})
 	}
 	if p.skip == 0 && p.at-p.kept >= keepStep {
 		p.keep()

@@ -2,6 +2,7 @@ package takeover
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -10,8 +11,8 @@ import (
 
 // A message is one thing for the shim: typed bytes, a size, or a screen to keep.
 type message struct {
-	typed      []byte
-	reserved   int // of them, to be given back
+	typed      Input
+	settled    chan struct{} // of what a client typed, for which there is room: closed once the shim has it, or it was given up
 	cols, rows uint16
 	screen     []byte
 	at         uint64
@@ -79,24 +80,15 @@ func (s *sender) send(m message) {
 	select {
 	case s.queue <- m:
 	default:
-		s.release(m.reserved)
-		s.complain(m, fmt.Errorf("%d messages wait for it already", maxWaiting))
+		s.settle(m, fmt.Errorf("%d messages wait for it already", maxWaiting))
 	}
 }
 
-// typed sends input. Enter is a write of its own: programs take one that comes with text for a part of a paste.
-func (s *sender) typed(p []byte) {
-	for len(p) > 0 {
-		n := bytes.IndexByte(p, '\r')
-		switch {
-		case n < 0:
-			n = len(p)
-		case n == 0:
-			n = 1
-		}
-		s.send(message{typed: p[:n], reserved: n})
-		p = p[n:]
-	}
+// typed sends input for which there was room, and returns what is closed once the shim has it or it was given up.
+func (s *sender) typed(in Input) <-chan struct{} {
+	m := message{typed: in, settled: make(chan struct{})}
+	s.send(m)
+	return m.settled
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -105,35 +97,74 @@ func (s *sender) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case m := <-s.queue:
-			err := s.deliver(ctx, m)
-			s.release(m.reserved)
-			if err != nil && ctx.Err() == nil {
-				s.complain(m, err)
+			m, err := s.deliver(ctx, m)
+			if ctx.Err() != nil {
+				return // who waits is told that nothing is served any more
 			}
+			s.settle(m, err)
 		}
 	}
 }
 
-func (s *sender) deliver(ctx context.Context, m message) error {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
-	defer cancel()
-	switch {
-	case m.screen != nil:
-		return s.shim.Keep(ctx, m.at, m.screen)
-	case m.typed != nil:
-		return s.shim.Type(ctx, m.typed)
+// deliver returns what of a message was left when it failed.
+func (s *sender) deliver(ctx context.Context, m message) (left message, err error) {
+	for len(m.typed.Bytes) > 0 {
+		part := m.typed
+		part.Bytes = part.Bytes[:keys(part.Bytes)]
+		if err := s.within(ctx, func(ctx context.Context) error { return s.shim.Type(ctx, part) }); err != nil {
+			return m, err
+		}
+		if m.settled != nil {
+			s.release(len(part.Bytes))
+		}
+		m.typed.Bytes, m.typed.From = m.typed.Bytes[len(part.Bytes):], m.typed.From+uint64(len(part.Bytes))
 	}
-	return s.shim.Resize(ctx, m.cols, m.rows)
+	switch {
+	case m.typed.Bytes != nil:
+		return m, nil
+	case m.screen != nil:
+		return m, s.within(ctx, func(ctx context.Context) error { return s.shim.Keep(ctx, m.at, m.screen) })
+	}
+	return m, s.within(ctx, func(ctx context.Context) error { return s.shim.Resize(ctx, m.cols, m.rows) })
 }
 
-// complain says what was not delivered; a screen that is not kept is no loss to tell of.
+func (s *sender) within(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	return ask(ctx)
+}
+
+// keys is how much of p is one write. Enter is a write of its own: programs take one that comes with text for a part of a
+// paste.
+func keys(p []byte) int {
+	n := bytes.IndexByte(p, '\r')
+	if n < 0 {
+		return len(p)
+	}
+	return cmp.Or(n, 1)
+}
+
+// settle gives up what is left of a message that failed, and tells whoever waits for it.
+func (s *sender) settle(m message, err error) {
+	if err != nil {
+		s.complain(m, err)
+	}
+	if m.settled != nil {
+		s.release(len(m.typed.Bytes))
+		close(m.settled)
+	}
+}
+
+// complain says what was not delivered; a screen that is not kept is no loss to tell of, and neither is a question.
 func (s *sender) complain(m message, err error) {
 	why := fmt.Sprintf("the size %dx%d was not set: %v", m.cols, m.rows, err)
 	switch {
 	case m.screen != nil:
 		return
-	case m.typed != nil:
-		why = fmt.Sprintf("%d typed bytes were not delivered: %v", len(m.typed), err)
+	case m.typed.Bytes != nil && len(m.typed.Bytes) == 0:
+		return
+	case m.typed.Bytes != nil:
+		why = fmt.Sprintf("%d typed bytes were not delivered: %v", len(m.typed.Bytes), err)
 	}
 	select {
 	case s.failed <- why:

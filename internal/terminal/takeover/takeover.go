@@ -23,9 +23,18 @@ import (
 type Shim interface {
 	// Watch opens the output from a position on. ErrEnded says that there is no terminal any more.
 	Watch(ctx context.Context, after uint64) (Output, error)
-	Type(ctx context.Context, p []byte) error
+	Type(ctx context.Context, in Input) error
 	Resize(ctx context.Context, cols, rows uint16) error
 	Keep(ctx context.Context, at uint64, screen []byte) error
+}
+
+// An Input is what somebody typed.
+type Input struct {
+	Bytes []byte
+	// Typist, From and Again are those of wire.AttachIO. With a Typist, a shim that is asked twice types once.
+	Typist string
+	From   uint64
+	Again  bool
 }
 
 // An Output is what a terminal puts out from From on. At the end of it, which may be only that of a connection, Read

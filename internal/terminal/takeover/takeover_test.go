@@ -150,8 +150,8 @@ func TestOnlyNewQuestionsAreAnswered(t *testing.T) {
 	p.draw(screen.New(40, 6))
 	p.open(Output{To: 3})
 	p.take([]byte("\x1b[c\x1b[5n"))
-	if m := <-sent.queue; string(m.typed) != "\x1b[0n" {
-		t.Errorf("answered %q", m.typed)
+	if m := <-sent.queue; string(m.typed.Bytes) != "\x1b[0n" {
+		t.Errorf("answered %q", m.typed.Bytes)
 	}
 }
 
@@ -298,11 +298,7 @@ func TestWhatIsNotDeliveredIsTold(t *testing.T) {
 		term, stop := serve(t, f)
 		defer stop()
 		page := attach(t, term)
-		if _, err := term.IO(wire.AttachIO{ID: page.ID, Input: "hello"}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		next, err := term.IO(wire.AttachIO{ID: page.ID})
+		next, err := term.IO(wire.AttachIO{ID: page.ID, Input: "hello"})
 		if err != nil || next.Note == nil || *next.Note != "5 typed bytes were not delivered: it does not read its input" {
 			t.Errorf("page %+v, %v", next, err)
 		}

@@ -4,11 +4,11 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,152 +16,138 @@ import (
 	"scv/internal/wire"
 )
 
-// A typist is an owner with a shell where a conversation works, into which numbered commands are typed. Each writes its
-// number to a file. One goroutine owns it.
+// A typist is an owner at a shell where a conversation works, with the client of this program: it holds the terminal again
+// after each daemon, and goes on typing whether there is one or not. Numbered commands are typed, each of which writes its
+// number to a file.
 type typist struct {
 	k     *loop
-	of    *wire.Job
-	page  wire.AttachPage // of the terminal as it is held; an ID of "" for not yet
-	run   *wire.RunHandle // whose terminal it is: the same one, whatever happens to daemons
-	n     int
-	acked map[int]int  // what was acknowledged, and in which hold
-	never map[int]bool // what was refused
+	input chan string
+	left  chan struct{} // closed when the terminal is over
+	n     int // commands that were typed; of the goroutine that types
+
+	mu    sync.Mutex
+	page  wire.AttachPage // of the terminal as it is held
 	holds int
+	told  []string
 }
 
-// types types until ctx ends.
-func (y *typist) types(ctx context.Context) error {
+// typedAhead is how many commands may be typed before the shell has run the first of them.
+const typedAhead = 20
+
+// types holds the terminal and types until ctx ends, and then ends the shell.
+func (y *typist) types(ctx context.Context, of *wire.Job) error {
+	shown := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var attached error
+	wg.Go(func() {
+		defer close(y.left)
+		attached = client.Attach(y.k.ctx, y.k.target(), client.Attachment{
+			Session: of.Session, Conversation: *of.Conversation, Shell: true,
+			Size: func() (uint16, uint16) { return 80, 24 }, Show: y.show(shown), Told: y.tell,
+		})
+	})
+	select {
+	case <-shown:
+	case <-y.left:
+		return attached
+	}
+	wg.Go(func() {
+		typing := client.Typing{
+			Target: y.k.target(), Input: y.input, Left: y.left, Told: y.tell,
+			Hold: func() (uint64, wire.HoldID) { y.mu.Lock(); defer y.mu.Unlock(); return y.page.Generation, y.page.ID },
+		}
+		typing.Run(y.k.ctx)
+	})
 	for ctx.Err() == nil {
-		if y.page.ID == "" {
-			if err := y.hold(); err != nil {
-				return err
+		select {
+		case y.input <- fmt.Sprintf("echo %d >>$HOME/typed\r", y.n+1):
+			y.n++
+		case <-ctx.Done():
+		case <-y.left:
+			return attached
+		}
+		for ctx.Err() == nil && len(y.ran()) < y.n-typedAhead {
+			select {
+			case <-ctx.Done():
+			case <-time.After(2 * time.Millisecond):
 			}
 		}
-		y.n++
-		err := y.line(fmt.Sprintf("echo %d >>$HOME/typed", y.n))
-		_, refused := errors.AsType[*wire.Error](err)
-		switch {
-		case err == nil:
-			y.acked[y.n] = y.holds
-			y.k.said(ack{op: "type"})
-		case refused: // of a hold that died with its daemon, or by a daemon that is on its way out
-			y.never[y.n] = true
-			y.page.ID = ""
-		default: // nobody knows; it is not typed again
-			y.page.ID = ""
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(2 * time.Millisecond):
-		}
 	}
-	return nil
+	select {
+	case y.input <- "exit\r":
+	case <-y.left:
+	}
+	<-y.left
+	return attached
 }
 
-// hold takes the terminal: a new one the first time, and then that.
-func (y *typist) hold() error {
-	cols, rows := uint16(80), uint16(24)
-	st, err := y.k.insist(y.k.ctx, wire.AttachCommand{
-		Session: y.of.Session, Conversation: *y.of.Conversation, Shell: true, Cols: &cols, Rows: &rows, Run: y.run, Key: client.NewKey(),
-	})
-	if err != nil {
-		return fmt.Errorf("the terminal of %v is not held again: %w", y.run, err)
+func (y *typist) show(first chan struct{}) func(wire.AttachPage) error {
+	return func(page wire.AttachPage) error {
+		y.mu.Lock()
+		defer y.mu.Unlock()
+		if page.ID != "" && page.ID != y.page.ID {
+			y.holds++
+			if y.holds == 1 {
+				defer close(first)
+			}
+		}
+		y.page = page
+		if page.Note != nil {
+			y.told = append(y.told, *page.Note)
+		}
+		y.k.said(ack{op: "shown"})
+		return nil
 	}
-	y.page = *st.Attach
-	if y.run != nil && *y.page.Run != *y.run {
-		return fmt.Errorf("it was %s, and is %s", *y.run, *y.page.Run)
-	}
-	y.run = y.page.Run
-	y.holds++
-	return nil
 }
 
-// line types a command once, behind a key that takes back what stands there: text without its Enter, when a daemon died
-// between them. What the daemon says was not delivered is as good as unknown.
-func (y *typist) line(command string) error {
-	st, err := y.k.ask(y.k.ctx, wire.AttachIO{ID: y.page.ID, After: y.page.Generation, Input: "\x15" + command + "\r"})
-	if err != nil {
-		return err
-	}
-	y.page.Generation = st.Attach.Generation
-	if st.Attach.Note != nil {
-		return errors.New(*st.Attach.Note)
-	}
-	return nil
+func (y *typist) tell(note string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.told = append(y.told, note)
+}
+
+// ran are the numbers that the shell has written.
+func (y *typist) ran() []string {
+	data, _ := os.ReadFile(filepath.Join(y.k.base, "u", "typed")) // none before the first
+	return strings.Fields(string(data))
 }
 
 // TestS1_TerminalsUnderKills: a shell in a terminal that its owner holds goes on while daemons are killed at random, with
-// waits planted around every write. It is the same one all along. What is typed comes in order and never twice, and of what a
-// daemon took only the last can go with it: a key is passed on at once and kept nowhere. What was refused never ran.
+// waits planted around every write. What is typed, whether a daemon is there or just dying, comes once and in order.
 func TestS1_TerminalsUnderKills(t *testing.T) {
 	seed := seed(t)
 	k := newLab(t).loop()
 	k.env = append(k.env, "SHELL=/bin/sh")
 	k.restart()
-	ref := k.job("demo", "@@say:hello")
-	y := &typist{k: k, of: k.reaches(ref, wire.StateCompleted), acked: map[int]int{}, never: map[int]bool{}}
-	k.d.kill()
+	of := k.reaches(k.job("demo", "@@say:hello"), wire.StateCompleted)
+	y := &typist{k: k, input: make(chan string, typedAhead), left: make(chan struct{})}
 	ctx, stop := context.WithCancel(k.ctx)
 	defer stop()
 	done := make(chan error, 1)
-	go func() { done <- y.types(ctx) }()
+	go func() { done <- y.types(ctx, of) }()
+	select {
+	case <-k.acked: // it is held, by a daemon that may now be killed
+	case err := <-done:
+		t.Fatal(err)
+	}
+	k.d.kill()
 	for _, s := range schedule(seed, nil, 60**longFlag, small) {
 		k.live(s)
 	}
 	k.start("", "")
 	stop()
 	k.must(<-done)
-	y.ends()
-	y.check()
-}
-
-// ends lets the shell go, by a command that it takes like all before.
-func (y *typist) ends() {
-	y.k.t.Helper()
-	for typed := false; !typed; { // twice does no harm
-		y.k.must(y.hold())
-		typed = y.line("echo end >>$HOME/typed; exit") == nil
+	want := make([]string, y.n)
+	for i := range want {
+		want[i] = fmt.Sprint(i + 1)
 	}
-	y.k.until("the shell has left", func(v *wire.Snapshot) bool {
-		for _, r := range v.Runs {
-			if r.Handle == *y.run && r.Live {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-func (y *typist) check() {
-	t := y.k.t
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(y.k.base, "u", "typed"))
-	y.k.must(err)
-	ran, last := map[int]bool{}, 0
-	for line := range strings.Lines(string(data)) {
-		var n int
-		if _, err := fmt.Sscan(line, &n); err != nil {
-			continue // the end
-		}
-		if n <= last {
-			t.Errorf("%d ran after %d", n, last)
-		}
-		ran[n], last = true, n
+	ran := y.ran()
+	if strings.Join(ran, " ") != strings.Join(want, " ") {
+		t.Errorf("of %d commands that were typed there ran %d: %v\nthe owner was told %q", y.n, len(ran), ran, y.told)
 	}
-	lost, broken := 0, 0 // the hold in which something that was acknowledged went with its daemon
-	for n := 1; n <= y.n; n++ {
-		hold, acked := y.acked[n]
-		switch {
-		case y.never[n] && ran[n]:
-			t.Errorf("%d was refused and ran", n)
-		case acked && !ran[n]:
-			lost, broken = lost+1, hold
-		case acked && hold == broken:
-			t.Errorf("%d ran, and what the same daemon had taken before did not", n)
-		}
-	}
-	y.k.tell("daemon killed under a terminal", 1, map[string]int{"ran": len(ran), "held": y.holds}, map[string]int{"typed": len(y.acked), "gone with a daemon": lost})
-	if len(y.acked) < 50 || y.holds < 10 {
-		t.Errorf("%d commands were acknowledged over %d holds: the loop proves little", len(y.acked), y.holds)
+	k.tell("daemon killed under a terminal", 1, map[string]int{"held": y.holds}, map[string]int{"typed": y.n})
+	if y.n < 50 || y.holds < 10 {
+		t.Errorf("%d commands were typed over %d holds: the loop proves little", y.n, y.holds)
 	}
 }

@@ -249,6 +249,8 @@ func (d *dashboard) doPlain(e model.Do) {
 		d.screen.Redraw()
 	case model.MouseOn, model.MouseAll, model.MouseOff:
 		d.screen.Mouse(e)
+	case model.FocusOn, model.FocusOff:
+		d.screen.Focus(e == model.FocusOn)
 	case model.StartThere:
 		d.feed.StartDaemon()
 	case model.FindAgents:

@@ -23,6 +23,14 @@ func Paste(text string, bracketed bool) (keys string, lines int) {
 	return keys, strings.Count(keys, "\r")
 }
 
+// Focus is what a terminal sends when its window gets or loses the focus, to a program that asked for it.
+func Focus(in bool) string {
+	if in {
+		return "\x1b[I"
+	}
+	return "\x1b[O"
+}
+
 // Stroke is what a terminal sends for a key, by the key's name and the text that it writes; empty for a key that sends
 // nothing. application is the mode of the arrow keys that the program asked for.
 func Stroke(name, text string, shift, ctrl, application bool) string {

@@ -248,6 +248,17 @@ func dropMarks(m *Model) {
 	}
 }
 
+// clicked gives what the mouse did to what is under it.
+func clicked(m *Model, c Clicked) []Effect {
+	switch {
+	case m.Focus == OnTerminal:
+		return m.Taken.clicked(m, c)
+	case c.pressed() || c.Wheel != 0:
+		click(m, c)
+	}
+	return nil
+}
+
 // click chooses a row of the list, or turns what is under the mouse.
 func click(m *Model, c Clicked) {
 	l := m.Layout()

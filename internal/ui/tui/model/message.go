@@ -28,6 +28,10 @@ type Pasted struct {
 // Resized is the size of the terminal, in cells.
 type Resized struct{ Cols, Rows int }
 
+// Watched says whether the terminal's window has the owner's attention: its focus came, or went. It is told between FocusOn and
+// FocusOff.
+type Watched struct{ In bool }
+
 // Clicked is what the mouse did in a cell, counted from 0: Button is the number of keys.Mouse, Up says that it was let go, and
 // with Wheel it is a turn by so many lines.
 type Clicked struct {
@@ -166,6 +170,7 @@ func (Key) isMsg()       {}
 func (Pasted) isMsg()    {}
 func (Resized) isMsg()   {}
 func (Clicked) isMsg()   {}
+func (Watched) isMsg()   {}
 func (Connected) isMsg() {}
 func (Lost) isMsg()      {}
 func (Listed) isMsg()    {}
@@ -306,6 +311,8 @@ const (
 	MouseOn              // take the mouse: its buttons and wheel
 	MouseAll             // take the mouse with its moves
 	MouseOff             // leave the mouse to the terminal
+	FocusOn              // be told of the focus of the terminal's window
+	FocusOff             // be told of it no more
 	StartThere           // start the daemon
 	FindAgents           // look for agents
 	LetGo                // of the terminal that is taken over; it goes on

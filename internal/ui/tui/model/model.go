@@ -106,12 +106,9 @@ func (m *Model) Update(msg Msg, at time.Time) []Effect {
 		m.Notice = Told{}
 		out = paste(m, msg)
 	case Clicked:
-		switch {
-		case m.Focus == OnTerminal:
-			out = m.Taken.clicked(m, msg)
-		case msg.pressed() || msg.Wheel != 0:
-			click(m, msg)
-		}
+		out = clicked(m, msg)
+	case Watched:
+		out = m.Taken.watched(m, msg)
 	case Resized:
 		m.Cols, m.Rows = msg.Cols, msg.Rows
 	case Connected:

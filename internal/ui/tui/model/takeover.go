@@ -25,6 +25,7 @@ type Takeover struct {
 	up      int                 // lines that are scrolled up; 0: the live screen shows
 	past    [][]wire.AttachSpan // what shows meanwhile, nil until it has come
 	mouse   Do                  // what the mouse was taken for: MouseOn or MouseAll; 0: nothing
+	focus   bool                // the window's focus is told
 }
 
 // Up is how many lines above the live screen are shown; 0 is that screen itself.
@@ -142,7 +143,7 @@ func attach(m *Model, what Attach, name string) []Effect {
 	if back != OnDetail {
 		back = OnList
 	}
-	m.Taken = Takeover{Name: name, Looking: what.Run != nil, source: m.sources, back: back, mouse: m.Taken.mouse}
+	m.Taken = Takeover{Name: name, Looking: what.Run != nil, source: m.sources, back: back, mouse: m.Taken.mouse, focus: m.Taken.focus}
 	m.Focus = OnTerminal
 	l := m.Layout()
 	m.Taken.cols, m.Taken.height = l.Over.Cols, l.Over.Rows
@@ -219,7 +220,7 @@ func (t *Takeover) leave(m *Model) {
 	}
 }
 
-// settle takes the mouse for the agent or gives it back, and tells the size of the window when it is another one. Who only
+// settle takes the mouse and the window's focus for the agent or gives them back, and tells the size of the window when it is another one. Who only
 // looks on changes nothing.
 func (t *Takeover) settle(m *Model, l Layout) []Effect {
 	return append(t.grip(m), t.sized(m, l)...)
@@ -230,20 +231,34 @@ func (t *Takeover) grip(m *Model) []Effect {
 	if m.Mouse {
 		own = MouseOn
 	}
+	held := t.source != 0 && !t.Looking && m.Focus == OnTerminal
+	var out []Effect
+	if focus := held && t.Page.Focus; focus != t.focus {
+		t.focus = focus
+		out = append(out, map[bool]Do{true: FocusOn, false: FocusOff}[focus])
+	}
 	want := Do(0)
-	switch held := t.source != 0 && !t.Looking && m.Focus == OnTerminal; {
+	switch {
 	case held && t.Page.Mouse > 1000:
 		want = MouseAll
 	case held && t.Page.Mouse > 0:
 		want = MouseOn
 	}
 	if want == t.mouse {
-		return nil
+		return out
 	}
 	if t.mouse = want; want == 0 {
 		want = own
 	}
-	return []Effect{want}
+	return append(out, want)
+}
+
+// watched tells an agent that asked for it whether the window has the focus.
+func (t *Takeover) watched(m *Model, w Watched) []Effect {
+	if !t.focus || m.Focus != OnTerminal {
+		return nil
+	}
+	return []Effect{Type{Text: keys.Focus(w.In)}}
 }
 
 func (t *Takeover) sized(m *Model, l Layout) []Effect {

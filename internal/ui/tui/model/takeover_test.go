@@ -253,6 +253,41 @@ func TestP40_WhatWentOverTheTopIsTurned(t *testing.T) {
 	}
 }
 
+// TestP40_TheFocusIsToldToAnAgentThatAskedForIt, and to nobody else: neither by one who only looks, nor after he let go.
+func TestP40_TheFocusIsToldToAnAgentThatAskedForIt(t *testing.T) {
+	d, a := taken(t)
+	d.send(Watched{In: true})
+	if got := d.take(); len(got) != 0 {
+		t.Errorf("an agent that did not ask got %v", got)
+	}
+	d.screen(a, wire.AttachPage{Rows: 22, Focus: true})
+	if got := d.take(); len(got) != 1 || got[0] != FocusOn {
+		t.Errorf("what an agent asks for did %v", got)
+	}
+	d.send(Watched{}, Watched{In: true})
+	if got := d.typed(); got != "\x1b[O\x1b[I" {
+		t.Errorf("it got %q", got)
+	}
+	d.screen(a, wire.AttachPage{Rows: 22})
+	d.screen(a, wire.AttachPage{Rows: 22, Focus: true})
+	if got := d.take(); len(got) != 2 || got[0] != FocusOff || got[1] != FocusOn {
+		t.Errorf("an agent that changes its mind did %v", got)
+	}
+	d.press("ctrl-]")
+	if got := d.take(); len(got) != 2 || got[1] != FocusOff {
+		t.Errorf("letting go did %v", got)
+	}
+	d.send(Watched{})
+	if got := d.typed(); got != "" {
+		t.Errorf("after that it got %q", got)
+	}
+	d.m.Taken = Takeover{source: 1, Looking: true, Page: wire.AttachPage{Focus: true}}
+	d.m.Focus = OnTerminal
+	if d.send(Watched{}); len(d.take()) != 0 {
+		t.Error("one who only looks tells of his focus")
+	}
+}
+
 // TestP40_TheMouseGoesToAnAgentThatAskedForIt, in cells of its own terminal, and is the owner's again afterwards.
 func TestP40_TheMouseGoesToAnAgentThatAskedForIt(t *testing.T) {
 	d, a := taken(t)

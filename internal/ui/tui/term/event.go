@@ -34,6 +34,8 @@ func (s *Screen) Take(event tcell.Event) (msg model.Msg, ok bool) {
 		return model.Pasted{Text: p.text, Cut: p.cut}, ok
 	case *tcell.EventMouse:
 		return s.mouse(e)
+	case *tcell.EventFocus:
+		return model.Watched{In: e.Focused}, !s.pasting
 	}
 	return nil, false
 }

@@ -35,3 +35,21 @@ func TestP40_TheMouseIsToldApart(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
+
+// TestP40_TheFocusIsTold of the terminal's window, once that is asked for.
+func TestP40_TheFocusIsTold(t *testing.T) {
+	s, g := opened(t, 40, 5)
+	s.Focus(true)
+	g.typed("\x1b[O\x1b[I")
+	var got []model.Msg
+	for len(got) < 2 {
+		if msg, ok := s.Take(<-s.Events()); ok {
+			if _, size := msg.(model.Resized); !size {
+				got = append(got, msg)
+			}
+		}
+	}
+	if want := []model.Msg{model.Watched{}, model.Watched{In: true}}; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -217,6 +217,15 @@ func (s *Screen) Mouse(how model.Do) {
 	}
 }
 
+// Focus has the terminal tell of its window's focus, or no more.
+func (s *Screen) Focus(on bool) {
+	if on {
+		s.s.EnableFocus()
+	} else {
+		s.s.DisableFocus()
+	}
+}
+
 // Copy hands a text to the terminal's clipboard (OSC 52). A terminal does not tell whether it took it.
 func (s *Screen) Copy(text string) { s.s.SetClipboard([]byte(text)) }
 
