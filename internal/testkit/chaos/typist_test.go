@@ -23,7 +23,7 @@ type typist struct {
 	k     *loop
 	input chan string
 	left  chan struct{} // closed when the terminal is over
-	n     int // commands that were typed; of the goroutine that types
+	n     int           // commands that were typed; of the goroutine that types
 
 	mu    sync.Mutex
 	page  wire.AttachPage // of the terminal as it is held
@@ -33,6 +33,9 @@ type typist struct {
 
 // typedAhead is how many commands may be typed before the shell has run the first of them.
 const typedAhead = 20
+
+// typistTries is how much longer these daemons live: a client that lost one tries the next every 50 ms.
+const typistTries = 100 * time.Millisecond
 
 // types holds the terminal and types until ctx ends, and then ends the shell.
 func (y *typist) types(ctx context.Context, of *wire.Job) error {
@@ -133,6 +136,7 @@ func TestS1_TerminalsUnderKills(t *testing.T) {
 	}
 	k.d.kill()
 	for _, s := range schedule(seed, nil, 60**longFlag, small) {
+		s.after += typistTries
 		k.live(s)
 	}
 	k.start("", "")

@@ -87,3 +87,20 @@ func (r Remap) Shown(name string) string {
 	}
 	return name
 }
+
+// Hint is a line that says what keys do, such as "enter open  n new", with the keys to press: two blanks part what it says, and
+// names of keys stand before the other words of each part.
+func (r Remap) Hint(line string) string {
+	if len(r.moved) == 0 {
+		return line
+	}
+	parts := strings.Split(line, "  ")
+	for i, part := range parts {
+		words := strings.Split(part, " ")
+		for j := 0; j < len(words) && Named(words[j]); j++ {
+			words[j] = r.Shown(words[j])
+		}
+		parts[i] = strings.Join(words, " ")
+	}
+	return strings.Join(parts, "  ")
+}

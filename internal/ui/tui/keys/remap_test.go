@@ -19,6 +19,10 @@ func TestKeysAreGivenOtherKeys(t *testing.T) {
 	if r.Shown("x") != "f8" || r.Shown("q") != "q" || (Remap{}).Means("x") != "x" {
 		t.Error("the help shows other keys")
 	}
+	const hint = "enter open  n N match  s x stop  space mark  type n to narrow"
+	if got, want := r.Hint(hint), "enter open  s N match  n f8 stop  space mark  type n to narrow"; got != want || (Remap{}).Hint(hint) != hint {
+		t.Errorf("the hint is %q, want %q", got, want)
+	}
 	_, err = NewRemap(map[string]string{"x": "q", "n": "hello", "s": "f5", "q": "f5", "ctrl-x": "y", "y": "f6", "z": "f7"}, bound)
 	if err == nil {
 		t.Fatal("conflicts were taken")

@@ -136,7 +136,7 @@ func paste(m *Model, p Pasted) []Effect {
 	}
 	switch {
 	case e == nil:
-		m.tell(false, "pasted text is not taken for keys. Next: s to send it, n to start a job with it")
+		m.tell(false, "pasted text is not taken for keys. Next: %s to send it, %s to start a job with it", m.Opts.Keys.Shown("s"), m.Opts.Keys.Shown("n"))
 	case p.Cut || !e.Insert(p.Text):
 		m.tell(true, "the pasted text is longer than the %d bytes that a prompt takes; nothing of it was added", wire.MaxPromptBytes)
 	case m.Focus == OnField:

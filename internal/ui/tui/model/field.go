@@ -54,7 +54,7 @@ func openSearch(m *Model) []Effect {
 func openSend(m *Model) []Effect {
 	session, conversation, ok := conversationOf(m.List.Selected())
 	if !ok {
-		m.tell(true, "this has no conversation that takes a prompt. Next: n starts a new job")
+		m.tell(true, "this has no conversation that takes a prompt. Next: %s starts a new job", m.Opts.Keys.Shown("n"))
 		return nil
 	}
 	m.Field = Field{

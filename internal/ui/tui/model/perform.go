@@ -272,7 +272,7 @@ func screenActions() []Action {
 		{Keys: []string{"m"}, Title: "mouse on or off", Where: either, do: func(m *Model) []Effect {
 			m.Mouse = !m.Mouse
 			if m.Mouse {
-				m.tell(false, "the mouse chooses and scrolls; m gives it back to the terminal for selecting text")
+				m.tell(false, "the mouse chooses and scrolls; %s gives it back to the terminal for selecting text", m.Opts.Keys.Shown("m"))
 				return []Effect{MouseOn}
 			}
 			return []Effect{MouseOff}

@@ -274,7 +274,7 @@ func (t *Takeover) key(m *Model, k Key) []Effect {
 	if k.Name == m.Opts.Detach {
 		t.leave(m)
 		if !t.Looking {
-			m.tell(false, "you let go of the terminal of %s, which goes on; t takes it again", t.Name)
+			m.tell(false, "you let go of the terminal of %s, which goes on; %s takes it again", t.Name, m.Opts.Keys.Shown("t"))
 		}
 		return []Effect{LetGo}
 	}

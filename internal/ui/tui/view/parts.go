@@ -83,8 +83,10 @@ func (p *painter) cards() []canvas.Row {
 	if p.m.Focus == model.OnCards {
 		return p.namedCard()
 	}
+	keys := p.m.Opts.Keys
 	if p.l.Side {
-		rows := []canvas.Row{{canvas.As(canvas.Wait, fmt.Sprintf("APPROVALS (%d)", len(all))), canvas.As(canvas.Faint, "   never take focus; "+namer(p)+" to focus, then y approve, n deny, e explain, o open job; keys count from half a second after a change")}}
+		rows := []canvas.Row{{canvas.As(canvas.Wait, fmt.Sprintf("APPROVALS (%d)", len(all))), canvas.As(canvas.Faint, fmt.Sprintf("   never take focus; %s to focus, then y approve, %s deny, %s explain, %s open job; keys count from half a second after a change",
+			namer(p), keys.Shown("n"), keys.Shown("e"), keys.Shown("o")))}}
 		for i := range all {
 			rows = append(rows, cardLine(p, &all[i], i))
 		}
@@ -95,7 +97,7 @@ func (p *painter) cards() []canvas.Row {
 	if p.l.Two {
 		row = canvas.Row{canvas.As(canvas.Wait, fmt.Sprintf("APPROVAL 1/%d", len(all))), canvas.Text(fmt.Sprintf(" %s  %s  %s", a.Job, a.Risk, strings.TrimPrefix(until(p, a), "since ")))}
 	}
-	hint := canvas.Row{canvas.As(canvas.Faint, namer(p)+" focus  (then y approve n deny)")}
+	hint := canvas.Row{canvas.As(canvas.Faint, namer(p)+" focus  (then y approve "+keys.Shown("n")+" deny)")}
 	if p.l.Two {
 		hint = canvas.Row{canvas.As(canvas.Faint, namer(p)+" focus")}
 	}
@@ -106,9 +108,9 @@ func (p *painter) cards() []canvas.Row {
 // namer is the key that names a request here; where text is typed, a letter would be text.
 func namer(p *painter) string {
 	if p.m.Focus == model.OnChat {
-		return "ctrl-y"
+		return p.m.Opts.Keys.Shown("ctrl-y")
 	}
-	return "A"
+	return p.m.Opts.Keys.Shown("A")
 }
 
 // until says how long a request waits for: for ever, unless the owner set a time.

@@ -188,7 +188,11 @@ func (p *painter) foot() canvas.Row {
 		}
 		return canvas.Row{canvas.As(role, n.Text)}
 	}
-	return canvas.Row{canvas.As(canvas.Faint, hint(p))}
+	text := hint(p)
+	if p.m.Focus != model.OnConfirm { // whose keys stay what they are
+		text = p.m.Opts.Keys.Hint(text)
+	}
+	return canvas.Row{canvas.As(canvas.Faint, text)}
 }
 
 func hint(p *painter) string {

@@ -13,6 +13,7 @@ import (
 
 	"scv/internal/safe/plain"
 	"scv/internal/ui/tui/canvas"
+	"scv/internal/ui/tui/keys"
 	"scv/internal/ui/tui/model"
 	"scv/internal/wire"
 )
@@ -282,6 +283,28 @@ func TestT35_HostileTextsReachNoScreen(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("in %s at %v", name, size)
 			}
+		}
+	}
+}
+
+// TestTheLastRowNamesTheKeysOfTheOwner who gave some of them other keys; so do the approvals above.
+func TestTheLastRowNamesTheKeysOfTheOwner(t *testing.T) {
+	r, err := keys.NewRemap(map[string]string{"n": "f5", "A": "f6", "q": "ctrl-g"}, model.Keys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range sizes {
+		s := open(t, size[0], size[1], workbench())
+		before := screenText(View(s.m))
+		s.m.Opts.Keys = r
+		text := screenText(View(s.m))
+		for was, is := range map[string]string{"n new": "f5 new", "A approvals": "f6 approvals", "A appr.": "f6 appr.", "A focus": "f6 focus", "q quit": "ctrl-g quit", "n deny": "f5 deny"} {
+			if strings.Contains(before, " "+was) && (strings.Contains(text, " "+was) || !strings.Contains(text, is)) {
+				t.Errorf("%dx%d names %q and not %q:\n%s", size[0], size[1], was, is, text)
+			}
+		}
+		if !strings.Contains(before, " A ") {
+			t.Errorf("%dx%d names no key for approvals:\n%s", size[0], size[1], before)
 		}
 	}
 }
