@@ -71,7 +71,9 @@ func (t *Typing) Run(ctx context.Context) (letGo bool) {
 			for text := t.typed(""); text != ""; text = t.typed("") {
 				s.types(ctx, text)
 			}
-			s.letGo(ctx)
+			if !s.over {
+				s.letGo(ctx)
+			}
 			return true
 		}
 	}
@@ -99,6 +101,7 @@ type typing struct {
 	typist  string
 	at      uint64   // position of the next byte in all that is typed
 	pending []*typed // is not known to be at the terminal, in order
+	over    bool     // the owner goes, and there was nobody to take what he typed last
 }
 
 // typed is a part of what was typed.
@@ -146,6 +149,9 @@ func (s *typing) types(ctx context.Context, text string) {
 // deliver sends what was typed, and then ask: the size of the window, a question for how far the terminal has come, or
 // nothing. While the daemon is away, and until the terminal is held again, it waits, though not long for an owner who goes.
 func (s *typing) deliver(ctx context.Context, ask wire.AttachIO) {
+	if s.over {
+		return
+	}
 	bounded, cancel := context.WithTimeout(ctx, deliverPatience)
 	defer cancel()
 	defer context.AfterFunc(s.leaving, func() { time.AfterFunc(leavePatience, cancel) })()
@@ -161,7 +167,7 @@ func (s *typing) deliver(ctx context.Context, ask wire.AttachIO) {
 		// A new daemon does not know the old hold, and one that goes does not know what it passed on.
 		again := !answered || refused.Reason == wire.ReasonNotFound || refused.Reason == wire.ReasonUnavailable
 		if _, lost := errors.AsType[stop](err); lost || !again || !sleep(bounded, attachPoll) {
-			s.pending = nil
+			s.pending, s.over = nil, s.leaving.Err() != nil
 			if ctx.Err() == nil {
 				s.Told("what you typed may be lost: " + err.Error())
 			}

@@ -51,6 +51,35 @@ func TestDaemonsSideOfTheTranscript(t *testing.T) {
 	}
 }
 
+// TestDaemonsSideOfTheTerminalsTranscript is the same for a run with a terminal.
+func TestDaemonsSideOfTheTerminalsTranscript(t *testing.T) {
+	for v := oldest; v <= Protocol; v++ {
+		text, err := os.ReadFile(fmt.Sprintf("testdata/terminal-%d.txt", v))
+		if err != nil {
+			t.Fatalf("there is no golden transcript of this version: %v", err)
+		}
+		verdicts := map[string]int{}
+		for line := range strings.Lines(string(text)) {
+			if reply, ok := strings.CutPrefix(line, "< "); ok {
+				verdicts[verdict(decodeReply([]byte(reply)))]++
+				continue
+			}
+			request := strings.TrimPrefix(line, "> ")
+			r, err := decodeRecord[Request](strings.NewReader(request))
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			if again, err := EncodeLine(r); err != nil || string(again) != request {
+				t.Errorf("%s is sent as %s, %v", line, again, err)
+			}
+		}
+		if want := map[string]int{"ok": 5, "done": 1, "bad": 2}; !reflect.DeepEqual(verdicts, want) {
+			t.Errorf("version %d: understood were %v, want %v", v, verdicts, want)
+		}
+	}
+}
+
 // verdict is how a daemon understands an answer.
 func verdict(r Reply, err error) string {
 	refused, is := errors.AsType[*RefusedError](err)

@@ -138,6 +138,46 @@ func TestControlTranscript(t *testing.T) {
 	}
 }
 
+// TestTerminalTranscript is the same for a run with a terminal, whose program gets each byte that was typed once.
+func TestTerminalTranscript(t *testing.T) {
+	for v := max(1, control.Protocol-1); v <= control.Protocol; v++ {
+		kept, err := os.ReadFile(fmt.Sprintf("../control/testdata/terminal-%d.txt", v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var requests, want []string
+		for line := range strings.Lines(string(kept)) {
+			if request, ok := strings.CutPrefix(strings.TrimSpace(line), "> "); ok {
+				requests = append(requests, request)
+			} else {
+				want = append(want, strings.TrimPrefix(strings.TrimSpace(line), "< "))
+			}
+		}
+		s := newTerminal(t)
+		s.spawn.Argv = []string{"/bin/sh", "-c", "stty raw -echo; echo up; exec cat"}
+		s.start()
+		term := s.look(0)
+		until(t, term, "up\n")
+		i := 0
+		for line := range strings.Lines(s.hold(requests)) {
+			if reply, ok := strings.CutPrefix(strings.TrimSpace(line), "< "); ok {
+				if !within(t, want[i], reply) {
+					t.Errorf("to %s it answers %s, and answered %s", requests[i], reply, want[i])
+				}
+				i++
+			}
+		}
+		if got := until(t, term, "."); got != "onetwo three." {
+			t.Errorf("the program got %q", got)
+		}
+		l, _ := s.dial()
+		if err := l.Stop(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		s.end()
+	}
+}
+
 // within reports whether every field of one answer is in the other, with the same value.
 func within(t *testing.T, old, now string) bool {
 	t.Helper()

@@ -54,6 +54,7 @@ func (k Key) String() string { return "ctrl-" + strings.ToLower(string(rune(k|0x
 // Ended is how a terminal that was shown came to its end.
 type Ended struct {
 	Detached bool     // the owner let go
+	Note     string   // what was told after that, which he has not seen
 	Exit     string   // how its program ended
 	Last     []string // the last lines that it showed
 }
@@ -81,7 +82,9 @@ func Run(ctx context.Context, o Options) (end Ended, err error) {
 	err = client.Attach(ctx, o.Target, o.What)
 	select {
 	case <-s.left: // whether the daemon or we came first with it
-		return Ended{Detached: true}, nil
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return Ended{Detached: true, Note: s.unseen}, nil
 	default:
 	}
 	return s.ended(), err
@@ -117,6 +120,7 @@ type showing struct {
 	last    wire.AttachPage
 	back    int    // lines that are scrolled up; 0: the live screen shows
 	note    string // for the last line
+	unseen  string // what was told when the owner had let go
 	away    bool   // the daemon is
 	entered bool
 }
@@ -186,6 +190,11 @@ func (s *showing) tell(note string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note = plain.Line(note)
+	select {
+	case <-s.left:
+		s.unseen = s.note
+	default:
+	}
 	s.say()
 }
 

@@ -135,6 +135,18 @@ func TestT37_APasteOfSeveralLinesIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestWhatIsToldBehindAnOwnerWhoLetGoIsKept for him, and nothing that he saw before.
+func TestWhatIsToldBehindAnOwnerWhoLetGoIsKept(t *testing.T) {
+	s := &showing{o: Options{Name: "demo-1", Detach: 0x1d}, paint: &painter{}, left: make(chan struct{})}
+	if s.tell("before"); s.unseen != "" {
+		t.Errorf("kept is %q, which he saw", s.unseen)
+	}
+	close(s.left)
+	if s.tell("what you typed may be lost"); s.unseen != "what you typed may be lost" {
+		t.Errorf("kept is %q", s.unseen)
+	}
+}
+
 // TestWhatIsLostIsStillToldWhenTheDaemonIsBack: what went to a daemon that was dying is named after its return, and the
 // next time that it is away begins without it.
 func TestWhatIsLostIsStillToldWhenTheDaemonIsBack(t *testing.T) {

@@ -168,6 +168,9 @@ func (o *jobAttachOptions) report(end attach.Ended, c wire.ConversationID) error
 	case end.Detached && o.readOnly:
 		return nil
 	case end.Detached:
+		if end.Note != "" {
+			o.f.say("Note: %s.", strings.TrimSuffix(end.Note, "."))
+		}
 		o.f.say("You let go of the terminal of %s, which goes on. Again: scv jobs %s %s   Close it: scv jobs %s --end %s", c, verb, o.id, verb, o.id)
 	case strings.HasPrefix(end.Exit, "exit ") && end.Exit != "exit 0": // why may stand on what nobody had the time to read
 		for _, line := range end.Last {
