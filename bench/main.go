@@ -55,6 +55,10 @@ func measures() []measure {
 		{"terminal of 200x50, a typical change to its page as JSON; bytes against those of the program", "<= 1 ms; <= 1.7x", terminalPage},
 		{"terminal, key to its echo through daemon and shim; in a terminal of its own", "p95 <= 10 ms more", terminalEcho},
 		{"terminal taken over, nothing drawn for 20 s", "0 work", terminalIdle},
+		{"session: a delta of the model's answer", "<= 50 us", deltaCost},
+		{"session: 100 idle ones with their clients, the daemon's RSS more by", "<= 10 MB", idleSessions},
+		{"session: a history of 10 MB opens", "<= 100 ms", openHistory},
+		{"session: a delta to each of 100 clients", "p95 <= 20 ms", fanOut},
 	}
 }
 

@@ -39,13 +39,27 @@ func newSessions(ctx context.Context, opt Options, log *slog.Logger, b *bench, s
 	w := delegations(b, set)
 	host, err := session.NewHost(ctx, session.Options{
 		Build: newBuilder(opt, log, func(s talk.Site) (delegate.Options, bool) { return delegation(s, w, set) }).Build,
-		Job:   w.Report, Journal: ledger.TalksOf(b.store), Bench: b.hub.Sessions(), Mask: b.served.Mask, Log: log, Now: opt.Now,
+		Job:   w.Report, Journal: shelf{ledger.TalksOf(b.store), b.rest}, Bench: b.hub.Sessions(), Mask: b.served.Mask, Log: log, Now: opt.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
 	b.wg.Go(func() { w.Follow(ctx, host.Ended) })
 	return host, nil
+}
+
+// A shelf keeps sessions in the ledger. Memory that a turn of the model took is given back as after a job: once nothing
+// was written for a while.
+type shelf struct {
+	ledger.Talks
+	rest *time.Timer
+}
+
+// SaveTalk implements session.Journal.
+func (s shelf) SaveTalk(ctx context.Context, c row.TalkChange) error {
+	err := s.Talks.SaveTalk(ctx, c)
+	s.rest.Reset(restAfter)
+	return err
 }
 
 // newBuilder builds sessions; without agents their models have nobody to ask.

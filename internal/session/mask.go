@@ -145,9 +145,12 @@ type prose struct {
 	given  int             // bytes of the first line that was not settled that were passed on
 	behind int             // whole lines that the stream holds back
 	long   bool            // the line under way is so long that it comes in parts
+	lines  bool            // only whole lines are passed on
 }
 
-func newProse(m *redact.Masker) *prose { return &prose{m: m, stream: m.Stream()} }
+// newProse masks one answer. Where a known value is made of several words, any word could be one of them, and only whole
+// lines are passed on.
+func newProse(m *redact.Masker) *prose { return &prose{m: m, stream: m.Stream(), lines: m.Phrases()} }
 
 // longestWord is the longest run of letters that is taken for a word.
 const longestWord = 24
@@ -165,7 +168,7 @@ func (p *prose) write(piece string) string {
 		if whole {
 			p.line.Reset()
 			p.long = false
-		} else if p.behind == 0 && !p.long {
+		} else if p.behind == 0 && !p.long && !p.lines {
 			p.early(&out)
 		}
 	}
@@ -191,11 +194,24 @@ func (p *prose) early(out *strings.Builder) {
 	if end <= p.given || !plainWords(line[p.given:end]) {
 		return
 	}
-	if masked := p.m.Text(line[:end]); masked != line[:end] {
+	if near := line[p.nearby():end]; p.m.Text(near) != near {
 		return
 	}
 	out.WriteString(line[p.given:end])
 	p.given = end
+}
+
+// nearbyBytes is how much of a line before the words under way is looked at with them. What makes a word a secret
+// stands closer, and a line of any length costs the same for each piece.
+const nearbyBytes = 512
+
+// nearby is where that begins: at a word.
+func (p *prose) nearby() int {
+	from := max(0, p.given-nearbyBytes)
+	if from == 0 {
+		return 0
+	}
+	return from + strings.IndexByte(p.line.String()[from:p.given], ' ') + 1
 }
 
 // plainWords reports whether a text is made of words only.

@@ -26,6 +26,7 @@ const (
 type knownSet struct {
 	filter [1 << 10]uint64
 	forms  map[uint64][]string
+	blanks bool // in one of the forms
 }
 
 // newKnownSet registers each value in the encodings tools print it in; nil when there is nothing to look for.
@@ -40,6 +41,7 @@ func newKnownSet(values []Secret) *knownSet {
 	k := &knownSet{forms: make(map[uint64][]string)}
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	for _, f := range forms {
+		k.blanks = k.blanks || strings.ContainsAny(f, " \t")
 		key := first8(f)
 		if !slices.Contains(k.forms[key], f) {
 			k.forms[key] = append(k.forms[key], f)

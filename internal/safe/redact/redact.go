@@ -59,6 +59,9 @@ func (m *Masker) Find(s string) [][2]int {
 	return found
 }
 
+// Phrases reports whether a known value holds blanks, so that single words may be the beginning of one.
+func (m *Masker) Phrases() bool { return m.known != nil && m.known.blanks }
+
 // span is one stretch of text to be masked.
 type span struct {
 	from, to int

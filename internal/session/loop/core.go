@@ -70,6 +70,7 @@ type Core struct {
 	reports reports
 
 	unsaved unsaved
+	asKept  bool // of a session that was loaded: nothing had to be set right
 	out     []Effect
 	now     time.Time // of the step
 }
@@ -251,7 +252,9 @@ func (c *Core) Step(now time.Time, in Input) []Effect {
 // Start returns what has to be done before any input: what an earlier daemon left is set right.
 func (c *Core) Start(now time.Time) []Effect {
 	c.out, c.now = nil, now
-	c.save()
+	if !c.asKept {
+		c.save()
+	}
 	return c.out
 }
 

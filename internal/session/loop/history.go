@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"scv/internal/session/provider"
@@ -30,8 +31,10 @@ type history struct {
 
 func (h *history) next() uint64 { return h.first + uint64(len(h.messages)) }
 
-func (h *history) add(m provider.Message) {
-	n := sizeOf(m)
+func (h *history) add(m provider.Message) { h.addOld(m, sizeOf(m)) }
+
+// addOld adds a message that takes n bytes where it is kept; here it may be without its text.
+func (h *history) addOld(m provider.Message, n int) {
 	h.messages, h.sizes = append(h.messages, m), append(h.sizes, n)
 	h.bytes += n
 }
@@ -63,6 +66,15 @@ func (h *history) forget() {
 	h.first = h.next()
 	h.messages, h.sizes, h.bytes = nil, nil, 0
 	h.from, h.summary, h.exact, h.saved = h.first, "", 0, h.first
+}
+
+// unload lets go of the texts that the model is not shown any more. They stay on disk, and count as before.
+func (h *history) unload() {
+	all := slices.Clone(h.messages) // what is being written refers to the others
+	for i := range all[:min(max(h.from, h.first), h.saved)-h.first] {
+		all[i] = provider.Message{Role: all[i].Role}
+	}
+	h.messages = all
 }
 
 // shown are the messages that the model is shown.
@@ -170,5 +182,15 @@ func lineOf(m provider.Message) string {
 	return string(m.Role) + ": " + text
 }
 
-// Encode is a message as it is kept.
+// roleOf is the role of a message that was encoded, by the head of that; the model's where it cannot be seen.
+func roleOf(head string) provider.Role {
+	for _, r := range []provider.Role{provider.User, provider.ToolRole} {
+		if strings.HasPrefix(head, `{"role":"`+string(r)+`"`) {
+			return r
+		}
+	}
+	return provider.Assistant
+}
+
+// Encode is a message as it is kept. It begins with the role.
 func Encode(m provider.Message) (json.RawMessage, error) { return json.Marshal(m) }

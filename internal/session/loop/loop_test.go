@@ -128,6 +128,9 @@ func TestLongConversationIsSummarised(t *testing.T) {
 	if len(w.disk.kept.Messages) != 5 {
 		t.Errorf("%d messages are kept, want all 5", len(w.disk.kept.Messages))
 	}
+	if all := w.core.past.messages; all[0].Text != "" || all[3].Text != "" || all[4].Text == "" {
+		t.Error("what the model is not shown any more is held in memory, or what it is shown is not")
+	}
 	w.answer(says("ok"), nil)
 	again, err := Load(w.core.cfg, w.disk.load())
 	if err != nil {
@@ -135,6 +138,37 @@ func TestLongConversationIsSummarised(t *testing.T) {
 	}
 	if again.past.summary != "the notes" || len(again.past.shown()) != 2 {
 		t.Errorf("a later process is shown %d messages after %q", len(again.past.shown()), again.past.summary)
+	}
+}
+
+// TestOldTurnsGoWhole: the bound of a history counts and takes what was loaded without its text like anything else.
+func TestOldTurnsGoWhole(t *testing.T) {
+	w := newWorld(t, nil)
+	for range 4 {
+		w.prompt("a question")
+		a, all := wants(tool.ReadOnly)
+		w.answer(a, nil, all...)
+		w.step(Ran{Turn: w.core.turn.num, Call: "c0", Result: tool.Result{Text: "r"}})
+		w.answer(says("an answer"), nil)
+	}
+	kept := w.disk.load()
+	kept.Talk.From, kept.Talk.Summary = 12, "notes"
+	w.disk.kept.Talk = kept.Talk
+	cfg := w.core.cfg
+	cfg.Limits.HistoryMessages = 10
+	core, err := Load(cfg, w.disk.load())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := core.past.next(); n != 16 || core.past.messages[4].Role != provider.User || core.past.messages[4].Text != "" {
+		t.Fatalf("%d messages, of them the fifth %+v", n, core.past.messages[4])
+	}
+	if effects := core.Start(w.now); len(effects) != 0 {
+		t.Errorf("a session that nothing is to be set right of is written: %v", effects)
+	}
+	core.Step(w.now, Message{From: 1, Text: wire.TurnStart{RequestID: "r", SessionID: "s", Prompt: "one more"}})
+	if first := core.past.first; first != 8 || core.past.summary != "notes" {
+		t.Errorf("the history begins at message %d, with %q; two turns were to go", first, core.past.summary)
 	}
 }
 

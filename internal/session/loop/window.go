@@ -205,6 +205,7 @@ func (c window) summed(in Summed) {
 	h.summary, h.from, h.exact = text, t.cutting.at, 0
 	_, after := c.request()
 	c.save()
+	h.unload()
 	c.say(wire.ContextCompacted{
 		TurnFields: c.turnFields(), BeforeTokens: uint64(t.cutting.before), AfterTokens: uint64(after), RemovedMessages: uint64(t.cutting.count),
 	})

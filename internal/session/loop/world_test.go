@@ -44,7 +44,14 @@ func (d *disk) save(t testing.TB, c Change) {
 // load is what a later process finds.
 func (d *disk) load() row.LoadedTalk {
 	out := d.kept
-	out.Queue = nil
+	out.Queue, out.Messages = nil, nil
+	for _, m := range d.kept.Messages {
+		if m.Num >= d.kept.Talk.From {
+			out.Messages = append(out.Messages, m)
+			continue
+		}
+		out.Old = append(out.Old, row.TalkOld{Num: m.Num, Bytes: len(m.Body), Head: string(m.Body[:min(len(m.Body), row.TalkHead)])})
+	}
 	for _, id := range d.kept.Talk.Order {
 		out.Queue = append(out.Queue, d.entries[id])
 	}

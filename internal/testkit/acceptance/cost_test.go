@@ -62,6 +62,28 @@ func TestSpeed_FlushesOfATrivialJob(t *testing.T) {
 	}
 }
 
+// TestSpeed_DeltasFlushNothing: a turn of the model loop flushes for its begin and its end, however many pieces the answer
+// comes in.
+func TestSpeed_DeltasFlushNothing(t *testing.T) {
+	need.Program(t, "strace")
+	l := newLab(t)
+	l.ownModel()
+	l.ok("exec", "--session", "s", "@@say:warm up")
+	flushes := func(words int) (n int) {
+		tr := l.traced("fsync,fdatasync,sync_file_range,sync,syncfs,msync")
+		l.ok("exec", "--session", "s", fmt.Sprintf("@@prose:%d", words))
+		for _, line := range tr.lines() {
+			if strings.Contains(line, "sync(") && !strings.Contains(line, "/ledger.db>") { // a checkpoint comes when it comes
+				n++
+			}
+		}
+		return n
+	}
+	if few, many := flushes(2), flushes(2000); few < 1 || many > few+1 { // a checkpoint flushes the WAL too
+		t.Errorf("%d flushes for an answer in 2 pieces, %d in 2,000", few, many)
+	}
+}
+
 // TestSpeed_ProcReadsOfATrivialJob: start times and the like, and never a scan. What the language's runtime and the
 // listener read at a process's own start is not ours.
 func TestSpeed_ProcReadsOfATrivialJob(t *testing.T) {

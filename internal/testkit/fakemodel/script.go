@@ -190,14 +190,15 @@ func playService(out *stream, v voice, c call, s step) {
 			out.w.Header().Set("Retry-After", after)
 		}
 		playError(out, v, code, "")
+	case "prose":
+		v.say(slices.Repeat([]string{"word "}, max(count(s), 0)), 0)
 	case "wrong":
 		out.open()
 		v.wrong(s.arg)
 	case "think":
 		v.think(s.arg)
 	case "calls":
-		n, _ := strconv.Atoi(s.arg)
-		v.calls(n, c.tools[0])
+		v.calls(count(s), c.tools[0])
 	case "garbage":
 		if c.api == "messages" {
 			out.open()
@@ -213,6 +214,12 @@ func playService(out *stream, v voice, c call, s step) {
 	default:
 		v.say([]string{"unknown step " + s.verb}, 0)
 	}
+}
+
+// count is a step's number; 0 for none.
+func count(s step) int {
+	n, _ := strconv.Atoi(s.arg)
+	return n
 }
 
 // playError answers an HTTP error of a code, which is at least 400, that may call itself by a word.

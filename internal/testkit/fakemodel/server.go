@@ -15,6 +15,7 @@
 //	hang:S       sends nothing for S seconds, then says "late"
 //	slow:N       says N words, one each 0.2 s
 //	long:BYTES   says that many bytes
+//	prose:N      says N words, each in a piece of its own
 //	refuse       is the refusal of the interface
 //	think:T      thinks T, in a form that wants to be handed back, and says "thought"
 //	calls:N      calls the first tool of the request N times at once

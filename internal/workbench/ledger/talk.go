@@ -23,7 +23,8 @@ const (
 	openTalks      = `SELECT body FROM talk WHERE ended = 0 ORDER BY id`
 	listedTalks    = `SELECT body FROM talk WHERE updated < ?1 OR updated = ?1 AND id < ?2 ORDER BY updated DESC, id DESC LIMIT ?3`
 	talkMessages   = `SELECT num, body FROM talk_message WHERE talk = ?1 AND num < ?2 ORDER BY num DESC LIMIT ?3`
-	talkHistory    = `SELECT num, body FROM talk_message WHERE talk = ?1 ORDER BY num`
+	talkHistory    = `SELECT num, body FROM talk_message WHERE talk = ?1 AND num >= ?2 ORDER BY num`
+	talkOld        = `SELECT num, octet_length(body), substr(body, 1, ?3) FROM talk_message WHERE talk = ?1 AND num < ?2 ORDER BY num`
 	talkPrompts    = `SELECT body FROM talk_prompt WHERE talk = ?1`
 	oldTalks       = `SELECT id FROM talk WHERE ended > 0 AND ended < ?1`
 )
@@ -98,7 +99,8 @@ func writeTalk(ctx context.Context, tx *sql.Tx, c *row.TalkChange) error {
 	return err
 }
 
-// Talk returns a session of the model loop, whole; false when there is none of that id.
+// Talk returns a session of the model loop, with what its model is shown of the history; false when there is none of
+// that id.
 func (k Talks) Talk(ctx context.Context, id wire.SessionID) (row.LoadedTalk, bool, error) {
 	r, err := k.store.reader()
 	if err != nil {
@@ -109,7 +111,11 @@ func (k Talks) Talk(ctx context.Context, id wire.SessionID) (row.LoadedTalk, boo
 		return row.LoadedTalk{}, false, err
 	}
 	out := row.LoadedTalk{Talk: t}
-	if out.Messages, err = messages(ctx, r.db, talkHistory, string(id)); err != nil {
+	from := int64(min(t.From, math.MaxInt64))
+	if out.Messages, err = messages(ctx, r.db, talkHistory, string(id), from); err != nil {
+		return out, false, err
+	}
+	if out.Old, err = oldMessages(ctx, r.db, string(id), from); err != nil {
 		return out, false, err
 	}
 	waiting, err := many[wire.QueueEntry](ctx, r.db, "waiting prompts", talkPrompts, string(id))
@@ -156,6 +162,25 @@ func (k Talks) TalkMessages(ctx context.Context, id wire.SessionID, before uint6
 		return nil, err
 	}
 	return messages(ctx, r.db, talkMessages, string(id), int64(min(before, math.MaxInt64)), max(limit, 0))
+}
+
+// oldMessages are those of a session with a number below from, without their texts.
+func oldMessages(ctx context.Context, q queryer, id string, from int64) (out []row.TalkOld, err error) {
+	if from == 0 {
+		return nil, nil
+	}
+	err = scanAll(ctx, q, func(scan func(...any) error) error {
+		var num int64
+		var m row.TalkOld
+		err := scan(&num, &m.Bytes, &m.Head)
+		m.Num = uint64(num)
+		out = append(out, m)
+		return err
+	}, talkOld, id, from, row.TalkHead)
+	if err != nil {
+		return nil, fmt.Errorf("look at a session's history: %w", err)
+	}
+	return out, nil
 }
 
 func messages(ctx context.Context, q queryer, query string, args ...any) ([]row.TalkMessage, error) {

@@ -75,9 +75,21 @@ type TalkMessage struct {
 	Body json.RawMessage
 }
 
+// A TalkOld is a message that the model is not shown any more, without its text: a long history is opened without
+// reading it.
+type TalkOld struct {
+	Num   uint64
+	Bytes int    // of its body
+	Head  string // the first bytes of its body, TalkHead at most
+}
+
+// TalkHead is how much of a message's body is its head, in characters.
+const TalkHead = 32
+
 // A LoadedTalk is a session of the model loop as the ledger has it.
 type LoadedTalk struct {
 	Talk     Talk
-	Messages []TalkMessage     // by number
+	Old      []TalkOld         // by number: those below Talk.From
+	Messages []TalkMessage     // by number: the others
 	Queue    []wire.QueueEntry // in their order
 }
