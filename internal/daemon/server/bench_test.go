@@ -194,6 +194,7 @@ type setup struct {
 	stall  time.Duration
 	loaded row.Loaded
 	late   bool // Ready is left to the test
+	own    bool // what the test starts counts as started by the daemon; else it plays the owner
 }
 
 func newBench(t *testing.T, s setup) *bench {
@@ -234,6 +235,9 @@ func (b *bench) begin(s setup) {
 		Random: func(n int) string { drawn++; return fmt.Sprintf("%0*x", n, drawn) },
 	})
 	b.srv = New(Options{Version: "9.9", Log: log, Now: time.Now, Stall: s.stall, Stop: func(all bool) { b.stopped <- all }})
+	if !s.own {
+		b.srv.kin.daemon = 0
+	}
 	l, err := net.Listen("unix", b.socket)
 	if err != nil {
 		t.Fatal(err)

@@ -126,3 +126,18 @@ func TestT52_AParentIsOlderThanItsChild(t *testing.T) {
 		}
 	}
 }
+
+// TestT52_WhatTheDaemonStartedIsNotTheOwner: a command of a session's model is a child of the daemon, below no shim, and
+// may take every marker out of its environment.
+func TestT52_WhatTheDaemonStartedIsNotTheOwner(t *testing.T) {
+	_, child := family(t, "shell")
+	l := &lineage{daemon: os.Getpid()}
+	for range 2 { // nothing is remembered that would clear it the second time
+		if inside, run, err := l.inside(peer{pid: child}); err != nil || !inside || run != "" {
+			t.Fatalf("inside %v, run %q, %v", inside, run, err)
+		}
+	}
+	if inside, _, err := l.inside(peer{pid: os.Getpid()}); err != nil || inside {
+		t.Errorf("the daemon's own process: inside %v, %v", inside, err)
+	}
+}

@@ -79,14 +79,19 @@ func (l link) childOf(parent link) (bool, error) {
 // A lineage tells which processes belong to runs. It remembers those above which there is no shim, so that a shell is
 // looked at once and not with each command from it: for as long as a process lives that stays so, since an orphan's new
 // parent is one that it descended from before. Any goroutine may use it.
+//
+// What the daemon itself started belongs to no owner either: the commands of its sessions' models and the programs of
+// their servers, whatever their environment says.
 type lineage struct {
+	daemon int // the process whose children are such; 0 for none
+
 	mu    sync.Mutex
 	clear map[int]birth // neither these nor what they descend from are shims
 }
 
 // inside reports whether a process belongs to a run of an agent (security.md section 6): by the marker in its
-// environment, or by a shim among its ancestors. What the daemon itself lives inside does not count, so that SCV can be
-// worked on with SCV. An error means that it cannot be told, and the caller refuses.
+// environment, by a shim among its ancestors, or by the daemon among them. What the daemon itself lives inside does not
+// count, so that SCV can be worked on with SCV. An error means that it cannot be told, and the caller refuses.
 //
 // The run's name comes from the outermost shim, which an agent can neither rename nor put another one above. Whose marker a
 // process carries, it chose itself: without a shim it is inside, of no run, and owns nothing.
@@ -114,6 +119,7 @@ func (l *lineage) inside(p peer) (inside bool, run wire.RunHandle, err error) {
 type trace struct {
 	marker string // the run that the environment names
 	shim   int    // else the shim's process
+	daemon bool   // else the daemon itself is above it, without a shim between
 }
 
 // names is the run of a shim; empty for a marker, and for what only looks like a shim.
@@ -161,6 +167,9 @@ func (l *lineage) traces(p peer) ([]trace, error) {
 func (l *lineage) above(child link) (shims []trace, err error) {
 	var walked []link
 	for range maxAncestry {
+		if child.ppid == l.daemon && l.daemon != 0 && len(shims) == 0 {
+			return []trace{{daemon: true}}, nil
+		}
 		if child.ppid <= 1 {
 			l.remember(walked, shims)
 			return shims, nil

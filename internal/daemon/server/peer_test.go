@@ -119,6 +119,15 @@ func TestT52_AgentsCannotEndTheDaemon(t *testing.T) {
 	<-b.stopped
 }
 
+// TestT52_ACommandOfTheDaemonsOwnCannotEndIt: nor one that has no marker in its environment.
+func TestT52_ACommandOfTheDaemonsOwnCannotEndIt(t *testing.T) {
+	b := newBench(t, setup{own: true})
+	out := runPeer(t, b, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "SCV_RUN=") })
+	if !strings.Contains(out, `"reason":"refused"`) || len(b.stopped) > 0 {
+		t.Errorf("a child of the daemon: %s", out)
+	}
+}
+
 // belowShim runs the peer as a grandchild of a process that is called as a shim is, in a session of its own.
 func belowShim(t *testing.T, b *bench) string {
 	t.Helper()

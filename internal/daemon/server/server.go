@@ -96,7 +96,7 @@ func New(opt Options) *Server {
 	if opt.Stall == 0 {
 		opt.Stall = DefaultStall
 	}
-	return &Server{opt: opt, ready: make(chan struct{})}
+	return &Server{opt: opt, ready: make(chan struct{}), kin: lineage{daemon: os.Getpid()}}
 }
 
 // Ready says that the daemon has recovered and gives what to answer from. It is called at most once.
