@@ -27,19 +27,24 @@ import (
 	"scv/internal/workbench/row"
 )
 
+// newSpeaker makes one that has said nothing.
+func newSpeaker() *speaker {
+	return &speaker{wish: regexp.MustCompile(`say (\d+) words each (\d+) ms`), said: map[string]time.Time{}}
+}
+
 // A speaker is a model service that says words: as many as the prompt names, one every so often. It notes when it said
 // each.
 type speaker struct {
+	wish *regexp.Regexp
+
 	mu   sync.Mutex
 	said map[string]time.Time
 }
 
-var wish = regexp.MustCompile(`say (\d+) words each (\d+) ms`)
-
 // ServeHTTP implements http.Handler: an answer in chunks of the Chat Completions interface.
 func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	all := wish.FindAllSubmatch(body, -1)
+	all := s.wish.FindAllSubmatch(body, -1)
 	if err != nil || len(all) == 0 {
 		http.Error(w, "no wish", http.StatusBadRequest)
 		return
@@ -91,7 +96,7 @@ func withSpeaker(ctx context.Context, exe string, prepare, measure func(l speake
 	if err != nil {
 		return "", err
 	}
-	model := &speaker{said: map[string]time.Time{}}
+	model := newSpeaker()
 	service := &http.Server{Handler: model}
 	go func() { _ = service.Serve(listener) }() // ends with Close
 	defer func() { err = errors.Join(err, service.Close()) }()
