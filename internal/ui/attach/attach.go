@@ -177,12 +177,14 @@ func (s *showing) show(page wire.AttachPage) error {
 	return s.tty.write(s.paint.take(page))
 }
 
-// lost says that the daemon is away, until the next page. What is told meanwhile, such as that something typed may be lost,
-// is seen when it is back.
+// lost says that the daemon is away, until the next page; it is called at each try to reach it. What is told meanwhile, such
+// as that something typed may be lost, is seen when it is back.
 func (s *showing) lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away, s.note = true, ""
+	if !s.away {
+		s.away, s.note = true, ""
+	}
 	s.say()
 }
 

@@ -157,6 +157,7 @@ func TestWhatIsLostIsStillToldWhenTheDaemonIsBack(t *testing.T) {
 	if h := s.paint.status; !strings.Contains(h, away) {
 		t.Errorf("away it says %q", h)
 	}
+	s.lost()       // the next try to reach it
 	s.away = false // as the next page makes it
 	if h := s.hint(); !strings.Contains(h, lost) || strings.Contains(h, away) {
 		t.Errorf("back it says %q", h)
