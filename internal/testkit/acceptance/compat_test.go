@@ -103,7 +103,7 @@ func (d *dash) over(word string) {
 	d.l.t.Helper()
 	d.shows(word)
 	d.l.must(d.Type("-end"))
-	d.kept(word+"-end", "-end")
+	d.kept(word + "-end")
 	d.l.must(d.Type("\r"))
 	if text := d.shows("you said: " + word + "-end\n"); strings.Count(text, word) != 2 {
 		d.l.t.Errorf("%s is not there twice:\n%s", word, text)

@@ -184,15 +184,16 @@ func TestS1_TakeoversSurviveTheDaemon(t *testing.T) {
 	w.closed()
 }
 
-// kept waits until a word stands there whose end was typed to a daemon that may have gone just then; that it may be lost is
-// said, and then it is typed again.
-func (d *dash) kept(word, end string) {
+// kept waits until a word stands there whose end was typed after the daemon had gone. To a daemon that knows no numbers of what
+// is typed nothing is sent twice: that something may be lost is said then, and the whole line is typed anew.
+func (d *dash) kept(word string) {
 	d.l.t.Helper()
-	const lost = "may be lost"
+	const lost, killLine = "may be lost", "\x15"
 	if text, err := d.Until(d.l.ctx, func(text string) bool { return strings.Contains(text, word) || strings.Contains(text, lost) }); err != nil {
 		d.l.t.Fatalf("%v; it shows\n%s", err, text)
-	} else if !strings.Contains(text, word) {
-		d.types(end)
+	} else if strings.Contains(text, lost) {
+		d.l.must(d.Type(killLine + word))
+		d.shows(word)
 	}
 }
 
