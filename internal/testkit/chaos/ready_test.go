@@ -72,11 +72,11 @@ func TestS14_ReadyBeforeItsRunsAreFound(t *testing.T) {
 }
 
 // TestR1_IdleShimsAreSmall: fifty shims whose agents are quiet take little of the machine's memory each, counted as what is
-// theirs and their share of what they have in common.
+// theirs and their share of what they have in common, once each gave back what only its start needed. One that keeps that
+// takes 1,890 to 2,050 KiB.
 func TestR1_IdleShimsAreSmall(t *testing.T) {
-	const shims, most = 50, 1953 // KiB each: 2.0 MB (docs/decisions/011)
+	const shims, most = 50, 1850 // KiB each; the bar is 2.0 MB (docs/decisions/011)
 	l := newLab(t)
-	sum := 0
 	for i := range shims {
 		run := fmt.Sprintf("sleep-%06x", i)
 		dir := filepath.Join(l.base, run)
@@ -94,13 +94,22 @@ func TestR1_IdleShimsAreSmall(t *testing.T) {
 			l.must(link.Close())
 		}()
 	}
+	var pids []int
 	for i := range shims {
 		shim, err := control.ReadShim(filepath.Join(l.base, fmt.Sprintf("sleep-%06x", i)))
 		l.must(err)
-		sum += census.Share(shim.PID)
+		pids = append(pids, shim.PID)
 	}
-	t.Logf("%d KiB each", sum/shims)
-	if sum/shims > most || sum == 0 {
-		t.Errorf("%d shims take %d KiB each, and may take %d", shims, sum/shims, most)
+	each := most + 1
+	for each > most && l.ctx.Err() == nil { // a shim gives back a second after its start, the last of them later
+		sum := 0
+		for _, pid := range pids {
+			sum += census.Share(pid)
+		}
+		each = sum / shims
+	}
+	t.Logf("%d KiB each", each)
+	if each > most || each == 0 {
+		t.Errorf("%d shims take %d KiB each, and may take %d", shims, each, most)
 	}
 }
