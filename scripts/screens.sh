@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 top=$(pwd)
 out=${1:-$top/docs/screens}
 work=$(mktemp -d /tmp/sXXXXXX)
+owner=$HOME # whose caches the build uses
 export SCV_HOME=$work/h TZ=UTC SCV_FORCE_TTY=80 NO_COLOR=1 HOME=$work
 scv=${SCV:-$work/scv}
 clean() {
@@ -18,7 +19,7 @@ clean() {
 	rm -rf "$work"
 }
 trap clean EXIT
-[ -x "$scv" ] || HOME=$(cd ~ && pwd) GOFLAGS= go build -o "$scv" ./cmd/scv
+[ -x "$scv" ] || HOME=$owner GOFLAGS= go build -o "$scv" ./cmd/scv
 mkdir -p "$work/app" "$out"
 cd "$work/app"
 

@@ -17,7 +17,7 @@ func Memory(t testing.TB, bytes int64) (procs string) {
 	Root(t)
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		t.Skip("this system has no groups of processes: " + err.Error())
+		missing(t, "this system has no groups of processes: "+err.Error())
 	}
 	for line := range strings.Lines(string(own)) {
 		// "4:memory:/path" of the first version, "0::/path" of the second.
@@ -46,7 +46,7 @@ func Memory(t testing.TB, bytes int64) (procs string) {
 		t.Cleanup(func() { ungroup(t, dir) })
 		return filepath.Join(dir, "cgroup.procs")
 	}
-	t.Skip("no group of processes with a bound on memory can be made here")
+	missing(t, "no group of processes with a bound on memory can be made here")
 	return ""
 }
 
