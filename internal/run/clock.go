@@ -36,7 +36,10 @@ func (c *clocks) step(s row.Step) {
 	case row.StepTurnStarted:
 		c.running, c.cancel, c.ended, c.looks = s.Turn, time.Time{}, time.Time{}, 0
 	case row.StepTurnEnded:
-		c.running, c.tool, c.ended, c.asks, c.look = 0, "", now, 0, now
+		if c.looks > 0 || !c.look.IsZero() { // a turn of no tool call started nothing
+			c.look = now
+		}
+		c.running, c.tool, c.ended, c.asks = 0, "", now, 0
 	case row.StepApprovalAsked:
 		c.asks++
 	case row.StepApprovalClosed:

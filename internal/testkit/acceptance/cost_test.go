@@ -105,7 +105,9 @@ func TestSpeed_ProcReadsOfATrivialJob(t *testing.T) {
 		if strings.Contains(line, "O_DIRECTORY") || strings.TrimRight(m[1], "/") == "/proc" {
 			t.Errorf("a scan: %s", line)
 		}
-		reads = append(reads, m[1])
+		if !slices.Contains(reads, m[1]) { // a daemon that comes to a shim's end before its last word looks once more
+			reads = append(reads, m[1])
+		}
 	}
 	// The asker's environment, the start times of shim and agent, and how often the system was out of memory. Who stands
 	// above an asker is known from the first time; a kernel that does not tell parents by a descriptor is asked for two more
