@@ -56,7 +56,7 @@ type bench struct {
 // recovered opens the ledger and starts the hub from it. Live runs are then looked for by the launcher.
 func recovered(ctx context.Context, opt Options, log *slog.Logger, more func() string) (*bench, error) {
 	began := opt.Now()
-	defer debug.SetGCPercent(debug.SetGCPercent(200)) // a collection in the middle of the loading costs a fifth of it
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a collection in the middle of the loading costs a fifth of it
 	store, loaded, err := openLedger(ctx, opt, log)
 	if err != nil {
 		return nil, err

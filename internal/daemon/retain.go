@@ -42,8 +42,8 @@ func (j journal) Store(ctx context.Context, b row.Batch) error {
 	return err
 }
 
-// A retainer lets jobs go that ended long ago, with the directories of their runs, and sessions of the model loop. It looks once after a start, and then
-// at the end of a job, at most daily: it has no clock of its own that ticks.
+// A retainer lets jobs go that ended long ago, with the directories of their runs, and sessions of the model loop. It looks once after a start, when that
+// is over, and then at the end of a job, at most daily: it has no clock of its own that ticks.
 type retainer struct {
 	home  *home.Home
 	store *ledger.Store
@@ -53,8 +53,13 @@ type retainer struct {
 	keep  func() time.Duration // as the settings say now; 0: for ever
 }
 
-// run looks now, and whenever a job has ended and the last look is a day old, until ctx ends.
+// run looks when the start is over, and whenever a job has ended and the last look is a day old, until ctx ends.
 func (r retainer) run(ctx context.Context, ended <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settleAfter / 2): // the first requests come first
+	}
 	for {
 		last := r.now()
 		if keep := r.keep(); keep > 0 {

@@ -25,6 +25,7 @@ import (
 	"scv/internal/run/runlog"
 	"scv/internal/safe/redact"
 	"scv/internal/session"
+	"scv/internal/wire"
 	"scv/internal/workbench/hub"
 )
 
@@ -124,6 +125,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	defer l.Close()
+	go rehearse()
 	a := acceptor{listener: l, log: s.opt.Log, reserve: newReserve()}
 	defer a.reserve.close()
 	for {
@@ -139,6 +141,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		s.conns.Go(func() { s.Handle(ctx, conn) })
 	}
+}
+
+// rehearse makes the decoder and the encoder learn the shapes of a first request and its answer while the workbench is
+// still being read: they would take some milliseconds of the answer's time.
+func rehearse() {
+	_, _ = wire.DecodeClientMessage([]byte(`{"type":"initialize","request_id":"r","protocol_version":3,"client":{"name":"","version":""}}`))
+	_, _ = wire.Encode(wire.Initialized{})
+	_, _ = wire.Encode(wire.DaemonStatusEvent{})
 }
 
 // Speak serves one connection of a server with Options.Stdio until it ends or ctx does.

@@ -66,8 +66,9 @@ type Store struct {
 	starts   uint64
 	counters row.Counters // as stored
 	lost     string       // a sentence when the ledger before this one was lost
+	ahead    *ahead       // what Load wants, being read since Open; nil when there is none
 
-	writing sync.Mutex // held by who uses db
+	writing sync.Mutex // held by who uses db or ahead
 
 	mu   sync.Mutex // guards busy and shut
 	shut bool
@@ -84,21 +85,13 @@ func Open(ctx context.Context, h *home.Home, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, unopened(h, err)
 	}
-	if !fresh {
-		err := checkLayout(ctx, s.path)
-		if code, ok := codeOf(err); ok && code == codeReadOnly {
-			if err = undo(ctx, s.path); err == nil {
-				err = checkLayout(ctx, s.path)
-			}
-		}
-		if err != nil {
-			return nil, unopened(h, err)
-		}
-	}
 	if fresh {
-		if err := s.salvage(); err != nil {
-			return nil, err
-		}
+		err = s.salvage()
+	} else if s.ahead, err = look(ctx, s.path); err != nil {
+		err = unopened(h, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, unopened(h, err)
@@ -205,15 +198,8 @@ func (s *Store) begin(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
-		return fmt.Errorf("make the tables: %w", err)
-	}
-	var step int // of a later build of this layout it stays: what that added is there
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&step); err != nil {
-		return fmt.Errorf("read the number of the tables: %w", err)
-	}
-	if _, err := tx.ExecContext(ctx, "PRAGMA user_version="+strconv.Itoa(max(step, schemaStep))); err != nil {
-		return fmt.Errorf("number the tables: %w", err)
+	if err := makeTables(ctx, tx); err != nil {
+		return err
 	}
 	meta, err := readMeta(ctx, tx)
 	if err != nil {
@@ -245,6 +231,25 @@ func (s *Store) begin(ctx context.Context) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// makeTables adds the tables of the steps that the ledger has not made. One of a later build of this layout has them all,
+// and keeps its number.
+func makeTables(ctx context.Context, tx *sql.Tx) error {
+	var step int
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&step); err != nil {
+		return fmt.Errorf("read the number of the tables: %w", err)
+	}
+	if step >= schemaStep {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return fmt.Errorf("make the tables: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "PRAGMA user_version="+strconv.Itoa(schemaStep)); err != nil {
+		return fmt.Errorf("number the tables: %w", err)
+	}
+	return nil
 }
 
 // newUUID draws a random uuid, version 4.
@@ -350,6 +355,7 @@ func (s *Store) Close(context.Context) error {
 }
 
 func (s *Store) closeAll() error {
+	s.ahead.wait()
 	s.stmts.close()
 	var errs []error
 	if s.read != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -36,49 +35,64 @@ func one[T any](ctx context.Context, db *sql.DB, what, query string, args ...any
 	return v, true, nil
 }
 
-// many decodes every body that a query finds. The decoding is most of a start's work, so it is shared out.
-func many[T any](ctx context.Context, db *sql.DB, what, query string, args ...any) (all []T, err error) {
-	var bodies [][]byte
-	err = scanAll(ctx, db, func(scan func(...any) error) error {
+// many decodes every body that a query finds. The decoding is most of a start's work: it goes on beside the query.
+func many[T any](ctx context.Context, db *sql.DB, what, query string, args ...any) ([]T, error) {
+	var d decoding[T]
+	err := scanAll(ctx, db, func(scan func(...any) error) error {
 		var body []byte
 		err := scan(&body)
-		bodies = append(bodies, body)
+		d.take(body)
 		return err
 	}, query, args...)
-	if err == nil {
-		all, err = decodeAll[T](bodies)
-	}
-	if err != nil {
+	all, failed := d.end()
+	if err := errors.Join(err, failed); err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	return all, nil
 }
 
-// decodeAll decodes bodies in their order, on up to four processors when there are enough of them.
-func decodeAll[T any](bodies [][]byte) ([]T, error) {
-	if len(bodies) == 0 {
-		return nil, nil
+// worth is how many bodies are worth a goroutine.
+const worth = 32
+
+// A decoding turns bodies into rows, in their order, on as many processors as there are. It has one caller.
+type decoding[T any] struct {
+	bodies [][]byte
+	parts  []*part[T]
+	wg     sync.WaitGroup
+}
+
+// A part is a run of bodies that one goroutine decodes.
+type part[T any] struct {
+	rows []T
+	err  error
+}
+
+func (d *decoding[T]) take(body []byte) {
+	if d.bodies = append(d.bodies, body); len(d.bodies) == worth {
+		d.flush()
 	}
-	const least = 32 // bodies worth a goroutine
-	share := max(least, (len(bodies)+3)/min(4, runtime.GOMAXPROCS(0)))
-	all := make([]T, len(bodies))
-	failed := make([]error, 0, 4)
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for from := 0; from < len(bodies); from += share {
-		wg.Go(func() {
-			for i := from; i < min(from+share, len(bodies)); i++ {
-				if err := json.Unmarshal(bodies[i], &all[i]); err != nil {
-					mu.Lock()
-					failed = append(failed, err)
-					mu.Unlock()
-					return
-				}
+}
+
+func (d *decoding[T]) flush() {
+	bodies, p := d.bodies, &part[T]{rows: make([]T, len(d.bodies))}
+	d.bodies, d.parts = nil, append(d.parts, p)
+	d.wg.Go(func() {
+		for i, body := range bodies {
+			if p.err = json.Unmarshal(body, &p.rows[i]); p.err != nil {
+				return
 			}
-		})
+		}
+	})
+}
+
+// end waits for what is being decoded and returns all rows; none is nil.
+func (d *decoding[T]) end() (all []T, err error) {
+	d.flush()
+	d.wg.Wait()
+	for _, p := range d.parts {
+		all, err = append(all, p.rows...), errors.Join(err, p.err)
 	}
-	wg.Wait()
-	return all, errors.Join(failed...)
+	return all, err
 }
 
 func (r reads) job(ctx context.Context, session wire.SessionID, id wire.JobID) (row.Job, bool, error) {
@@ -195,17 +209,34 @@ func (r reads) around(ctx context.Context, l *row.Loaded) (err error) {
 	return err
 }
 
-// Load reads what a start needs: its cost grows with what is live, not with what was ever done.
+// Load reads what a start needs: its cost grows with what is live, not with what was ever done. Before
+// anything is stored, the first call gets what was read while the ledger was opened.
 func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
-	r := reads{s.db}
-	l := row.Loaded{HomeID: s.id, Starts: s.starts, Lost: s.lost, Counters: s.counters, Prompts: map[wire.JobID]row.Prompt{}}
-	if err := r.recent(ctx, &l); err != nil {
+	s.writing.Lock()
+	l, err := s.ahead.take()
+	s.ahead = nil
+	s.writing.Unlock()
+	if err != nil {
+		l, err = reads{s.db}.start(ctx)
+	}
+	l.HomeID, l.Starts, l.Lost, l.Counters = s.id, s.starts, s.lost, s.counters
+	if err != nil {
 		return l, plain("load the ledger", err)
+	}
+	originals{s}.dropPrivate(l.Jobs)
+	return l, nil
+}
+
+// start reads the rows that a start needs.
+func (r reads) start(ctx context.Context) (row.Loaded, error) {
+	l := row.Loaded{Prompts: map[wire.JobID]row.Prompt{}}
+	if err := r.recent(ctx, &l); err != nil {
+		return l, err
 	}
 	if err := errors.Join(r.around(ctx, &l), r.questions(ctx, &l)); err != nil {
-		return l, plain("load the ledger", err)
+		return l, err
 	}
-	err := scanAll(ctx, s.db, func(scan func(...any) error) error {
+	return l, scanAll(ctx, r.db, func(scan func(...any) error) error {
 		var n int64
 		var text string
 		if err := scan(&n, &text); err != nil {
@@ -214,11 +245,6 @@ func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
 		l.Prompts[wire.NewJobID(uint64(n))] = row.Prompt{Text: text}
 		return nil
 	}, openPrompts)
-	if err != nil {
-		return l, plain("load the ledger", err)
-	}
-	originals{s}.dropPrivate(l.Jobs)
-	return l, nil
 }
 
 // usage is what was used by jobs that ended at a moment or later, oldest first.

@@ -188,3 +188,84 @@ func (s *Store) Original(id wire.JobID) (string, error) {
 	}
 	return string(data), nil
 }
+
+// An ahead reads what a start needs while the ledger is opened for writing: what the opening itself writes, tables and
+// the count of starts, is in none of the rows. The caller has the home's lock, so nobody else writes.
+type ahead struct {
+	done   chan struct{}
+	loaded row.Loaded // once done
+	err    error      // once done
+}
+
+// errNothingAhead says that nothing was read beforehand.
+var errNothingAhead = errors.New("nothing was read beforehand")
+
+// look makes sure, without writing a byte, that this build knows the ledger's layout, and begins to read.
+func look(ctx context.Context, path string) (*ahead, error) {
+	a, err := readAhead(ctx, path)
+	if code, ok := codeOf(err); ok && code == codeReadOnly {
+		if err = undo(ctx, path); err == nil {
+			a, err = readAhead(ctx, path)
+		}
+	}
+	return a, err
+}
+
+func readAhead(ctx context.Context, path string) (*ahead, error) {
+	db, err := sql.Open("sqlite", readerDSN(path))
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	go rehearse()
+	var step int
+	if err = layoutOf(ctx, db); err == nil {
+		err = plain("look at the ledger", db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&step))
+	}
+	if err != nil || step < schemaStep { // tables that are still to be made
+		return nil, errors.Join(err, db.Close())
+	}
+	a := &ahead{done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		a.loaded, a.err = reads{db}.start(ctx)
+		a.err = errors.Join(a.err, db.Close())
+	}()
+	return a, nil
+}
+
+// rehearse makes the decoder learn the shape of the rows, which takes about a millisecond, while the file is looked at.
+func rehearse() {
+	var rows struct {
+		Jobs          []row.Job
+		Runs          []row.Run
+		Conversations []row.Conversation
+		Sessions      []row.Session
+	}
+	_ = json.Unmarshal([]byte(`{"Jobs":[{}],"Runs":[{}],"Conversations":[{}],"Sessions":[{}]}`), &rows)
+}
+
+// wait returns when nothing reads any more.
+func (a *ahead) wait() {
+	if a != nil {
+		<-a.done
+	}
+}
+
+// take waits for what was read; an error means that it must be read again.
+func (a *ahead) take() (row.Loaded, error) {
+	if a == nil {
+		return row.Loaded{}, errNothingAhead
+	}
+	a.wait()
+	return a.loaded, a.err
+}
+
+// write takes the writing side of a ledger until the returned function is called. What was read ahead is no longer true
+// then.
+func write(s *Store) (done func()) {
+	s.writing.Lock()
+	s.ahead.wait()
+	s.ahead = nil
+	return s.writing.Unlock
+}

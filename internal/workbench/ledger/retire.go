@@ -108,8 +108,7 @@ func leavingRun(ctx context.Context, r reads, l *Leaving, handle *wire.RunHandle
 // Retire removes what leaves, in one transaction: jobs with their prompts, results and private copies, runs, and
 // conversations of which nothing is left and that have no worktree. The caller has removed the runs' directories.
 func Retire(ctx context.Context, s *Store, l Leaving) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	defer write(s)()
 	if s.db == nil {
 		return errors.New("the ledger is not open")
 	}

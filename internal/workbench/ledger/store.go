@@ -58,8 +58,7 @@ func (s *Store) Store(ctx context.Context, b row.Batch) error {
 	if b.Empty() {
 		return nil
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	defer write(s)()
 	if err := (originals{s}).keepPrivate(b.Prompts); err != nil {
 		return plain("keep the original of a prompt", err)
 	}

@@ -39,8 +39,7 @@ func TalksOf(s *Store) Talks { return Talks{s} }
 // the hub stores; each waits for the other.
 func (k Talks) SaveTalk(ctx context.Context, c row.TalkChange) error {
 	s := k.store
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	defer write(s)()
 	err := inTransaction(ctx, s, func(tx *sql.Tx) error { return writeTalk(ctx, tx, &c) })
 	if err != nil {
 		s.recover(ctx, err)
@@ -201,8 +200,7 @@ func messages(ctx context.Context, q queryer, query string, args ...any) ([]row.
 // RetireTalks removes sessions of the model loop that ended before a moment, and returns how many.
 func (k Talks) RetireTalks(ctx context.Context, before uint64) (n int, err error) {
 	s := k.store
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	defer write(s)()
 	err = inTransaction(ctx, s, func(tx *sql.Tx) error {
 		var old []string
 		err := scanAll(ctx, tx, func(scan func(...any) error) error {
