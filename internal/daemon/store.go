@@ -48,8 +48,8 @@ func (d *dynasty) rest(ctx context.Context, ended error) {
 		return
 	}
 	if days := d.opt.latest().Retention.Days; days > 0 {
-		before := d.opt.Now().AddDate(0, 0, -days)
-		if err := ledger.TrimAccepted(ctx, d.opt.Home, before); err != nil {
+		now := d.opt.Now()
+		if err := ledger.TrimAccepted(ctx, d.opt.Home, now, now.AddDate(0, 0, -days)); err != nil {
 			d.log.Warn("accepted.jsonl was not made shorter", "error", err)
 		}
 	}

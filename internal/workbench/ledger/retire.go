@@ -152,13 +152,26 @@ func Retire(ctx context.Context, s *Store, l Leaving) error {
 // trimSize is the size of accepted.jsonl below which it is left alone, in bytes.
 const trimSize = 1 << 20
 
+// trimEvery is the least time between two looks through accepted.jsonl, which take a second for every 20 MB; trimmedName
+// is a file whose time says when the last one was.
+const (
+	trimEvery   = 24 * time.Hour
+	trimmedName = stateDir + "/accepted.trimmed"
+)
+
 // TrimAccepted drops the lines of jobs that the ledger holds as ended before a moment, or does not hold any more, once a
-// copy of the ledger was made. The last line stays, for its number. The caller holds the daemon's lock, and nobody has
-// the file open.
-func TrimAccepted(ctx context.Context, h *home.Home, before time.Time) (err error) {
+// copy of the ledger was made. The last line stays, for its number. It does so at most daily. The caller holds the
+// daemon's lock, and nobody has the file open.
+func TrimAccepted(ctx context.Context, h *home.Home, now, before time.Time) (err error) {
 	info, err := h.Root().Lstat(acceptedName)
 	if err != nil || info.Size() < trimSize || len(Copies(h)) == 0 {
 		return nil
+	}
+	if last, err := h.Root().Lstat(trimmedName); err == nil && now.Sub(last.ModTime()).Abs() < trimEvery {
+		return nil
+	}
+	if err := markTrimmed(h, now); err != nil {
+		return err
 	}
 	r, err := OpenReader(ctx, h)
 	if err != nil {
@@ -179,7 +192,7 @@ func TrimAccepted(ctx context.Context, h *home.Home, before time.Time) (err erro
 			return err
 		}
 		old := j.State.Final() && max(j.Finished, j.UpdatedUnixSeconds) < uint64(max(before.Unix(), 0))
-		if lastKept = found && !old; lastKept {
+		if lastKept = a.Job.Num == 0 || found && !old; lastKept { // rules and pauses are of no job
 			keep.WriteString(last)
 		}
 	}
@@ -190,6 +203,18 @@ func TrimAccepted(ctx context.Context, h *home.Home, before time.Time) (err erro
 		return nil
 	}
 	return replace(h, acceptedName, keep.String())
+}
+
+// markTrimmed notes when accepted.jsonl was looked through.
+func markTrimmed(h *home.Home, now time.Time) error {
+	f, err := h.Root().OpenFile(trimmedName, os.O_CREATE|os.O_WRONLY, home.FileMode)
+	if err == nil {
+		err = errors.Join(f.Close(), h.Root().Chtimes(trimmedName, now, now))
+	}
+	if err != nil {
+		return fmt.Errorf("note when accepted.jsonl was looked through: %w", err)
+	}
+	return nil
 }
 
 // replace writes a file anew, whole or not at all.
