@@ -196,7 +196,7 @@ func TestE2_P34_IdleDashboardWritesNothingAndSleeps(t *testing.T) {
 
 func TestE15_KilledDaemonUnderTheDashboard(t *testing.T) {
 	l := newLab(t)
-	l.start("--agent", "demo", "@@say:before|sleep:3000|say:after")
+	l.says(l.start("--agent", "demo", "@@say:before|sleep:3000|say:after"), said("before")) // the task shows it sooner
 	d := l.dashboard(normal())
 	d.shows("job-1", "before")
 	l.must(syscall.Kill(l.daemon(), syscall.SIGKILL))
