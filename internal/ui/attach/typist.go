@@ -67,10 +67,11 @@ func (t *typist) take(p []byte) (out []piece, letGo bool) {
 	return out, false
 }
 
-// pasted ends a paste. Marks and the key that lets go have no business in it.
+// pasted ends a paste. Marks and the key that lets go have no business in it; nor has what begins a mark, since taking
+// one out must not make another.
 func (t *typist) pasted() piece {
 	text := strings.ToValidUTF8(string(t.paste), "")
-	text = strings.NewReplacer(pasteBegin, "", pasteEnd, "", string(rune(t.detach)), "").Replace(text)
+	text = strings.NewReplacer(pasteBegin, "", pasteEnd, "", string(rune(t.detach)), "", "\x1b", "", "\u009b", "").Replace(text)
 	t.paste = nil
 	return piece{text, true}
 }

@@ -13,9 +13,9 @@ const (
 )
 
 // Paste is a pasted text as a program in a terminal gets it: between marks when it asked for those, else as if it were
-// typed. lines is how many times that would press Enter.
+// typed. What begins a mark is taken out, so that no text can end its own paste. lines is how many times that would press Enter.
 func Paste(text string, bracketed bool) (keys string, lines int) {
-	text = strings.NewReplacer(pasteBegin, "", pasteEnd, "").Replace(text)
+	text = strings.NewReplacer(pasteBegin, "", pasteEnd, "", "\x1b", "", "\u009b", "").Replace(text)
 	if bracketed {
 		return pasteBegin + text + pasteEnd, 0
 	}
