@@ -42,8 +42,8 @@ func (j journal) Store(ctx context.Context, b row.Batch) error {
 	return err
 }
 
-// A retainer lets jobs go that ended long ago, with the directories of their runs, and sessions of the model loop. It looks once after a start, when that
-// is over, and then at the end of a job, at most daily: it has no clock of its own that ticks.
+// A retainer lets jobs go that ended long ago, with the directories of their runs, and sessions of the model loop. It looks
+// once after a start, when that is over, and then at the end of a job, at most daily: it has no clock of its own that ticks.
 type retainer struct {
 	home  *home.Home
 	store *ledger.Store

@@ -97,6 +97,7 @@ func TestSpeed_ProcReadsOfATrivialJob(t *testing.T) {
 	l.rests()
 	opened := regexp.MustCompile(`"(/proc[^"]*)", O_RDONLY`)
 	var reads []string
+	again := false
 	for _, line := range tr.lines() {
 		m := opened.FindStringSubmatch(line)
 		if m == nil || slices.Contains([]string{"/proc/self/cgroup", "/proc/self/mountinfo", "/proc/sys/net/core/somaxconn"}, m[1]) {
@@ -105,9 +106,11 @@ func TestSpeed_ProcReadsOfATrivialJob(t *testing.T) {
 		if strings.Contains(line, "O_DIRECTORY") || strings.TrimRight(m[1], "/") == "/proc" {
 			t.Errorf("a scan: %s", line)
 		}
-		if !slices.Contains(reads, m[1]) { // a daemon that comes to a shim's end before its last word looks once more
-			reads = append(reads, m[1])
+		if slices.Contains(reads, m[1]) && !again { // a daemon that comes to a shim's end before its last word looks once more
+			again = true
+			continue
 		}
+		reads = append(reads, m[1])
 	}
 	// The asker's environment, the start times of shim and agent, and how often the system was out of memory. Who stands
 	// above an asker is known from the first time; a kernel that does not tell parents by a descriptor is asked for two more

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"scv/internal/ui/tui/keys"
 	"scv/internal/wire"
 )
 
@@ -13,11 +14,11 @@ func takes(t *typist, parts ...string) (out string, letGo bool) {
 	for _, p := range parts {
 		pieces, left := t.take([]byte(p))
 		for _, x := range pieces {
-			mark := ""
+			mark, text := "", x.toSend(true)
 			if x.paste {
-				mark = "paste:"
+				mark, text = "paste:", strings.TrimSuffix(strings.TrimPrefix(text, keys.PasteBegin), keys.PasteEnd)
 			}
-			out += fmt.Sprintf("%s%q ", mark, x.text)
+			out += fmt.Sprintf("%s%q ", mark, text)
 		}
 		letGo = letGo || left
 	}
@@ -37,10 +38,11 @@ func TestT37_WhatIsTypedAndPasted(t *testing.T) {
 		"a key in parts":             {[]string{"a\x1b[5", ";3~b"}, `"a" "\x1b[5;3~b"`, false},
 		"the mouse in parts":         {[]string{"\x1b[<0;1", "2;3", "Mx"}, `"\x1b[<0;12;3Mx"`, false},
 		"let go":                     {[]string{"a\x1db"}, `"a"`, true},
-		"a paste":                    {[]string{"a" + pasteBegin + "b\r\nc" + pasteEnd + "d"}, `"a" paste:"b\r\nc" "d"`, false},
-		"a paste in parts":           {[]string{pasteBegin[:3], pasteBegin[3:] + "x" + pasteEnd[:4], pasteEnd[4:] + "y"}, `paste:"x" "y"`, false},
-		"marks in a paste":           {[]string{pasteBegin + "a" + pasteBegin + "b\x1dc" + pasteEnd}, `paste:"abc"`, false},
-		"let go after a paste":       {[]string{pasteBegin + "a" + pasteEnd + "\x1d"}, `paste:"a"`, true},
+		"a paste":                    {[]string{"a" + keys.PasteBegin + "b\r\nc" + keys.PasteEnd + "d"}, `"a" paste:"b\r\nc" "d"`, false},
+		"a paste in parts":           {[]string{keys.PasteBegin[:3], keys.PasteBegin[3:] + "x" + keys.PasteEnd[:4], keys.PasteEnd[4:] + "y"}, `paste:"x" "y"`, false},
+		"marks in a paste":           {[]string{keys.PasteBegin + "a" + keys.PasteBegin + "b\x1dc" + keys.PasteEnd}, `paste:"abc"`, false},
+		"a mark inside a mark":       {[]string{keys.PasteBegin + "a\x1b[20" + keys.PasteBegin + "1~b\x1b[20\x1d1~c\r" + keys.PasteEnd}, `paste:"a[201~b[201~c\r"`, false},
+		"let go after a paste":       {[]string{keys.PasteBegin + "a" + keys.PasteEnd + "\x1d"}, `paste:"a"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, letGo := takes(&typist{detach: 0x1d}, c.in...)
@@ -50,7 +52,7 @@ func TestT37_WhatIsTypedAndPasted(t *testing.T) {
 		})
 	}
 	p := piece{"a\nb\r\nc", true}
-	if p.toSend(true) != pasteBegin+"a\nb\r\nc"+pasteEnd || p.toSend(false) != "a\rb\rc" || p.lines() != 2 {
+	if p.toSend(true) != keys.PasteBegin+"a\nb\r\nc"+keys.PasteEnd || p.toSend(false) != "a\rb\rc" || p.lines() != 2 {
 		t.Errorf("sent %q and %q", p.toSend(true), p.toSend(false))
 	}
 }
@@ -130,7 +132,7 @@ func TestT37_APasteOfSeveralLinesIsAskedFor(t *testing.T) {
 		}
 	}
 	s.last.BracketedPaste = true
-	if got := sent(lines); got != pasteBegin+"rm -rf\nls\n"+pasteEnd {
+	if got := sent(lines); got != keys.PasteBegin+"rm -rf\nls\n"+keys.PasteEnd {
 		t.Errorf("to an agent that asked for pastes goes %q", got)
 	}
 }

@@ -5,12 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-)
 
-// Marks of a paste, as terminals write them.
-const (
-	pasteBegin = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
+	"scv/internal/ui/tui/keys"
 )
 
 // A piece is keys, or a whole paste.
@@ -36,9 +32,9 @@ func (t *typist) take(p []byte) (out []piece, letGo bool) {
 	t.rest = nil
 	for len(p) > 0 {
 		if t.paste != nil {
-			at := bytes.Index(p, []byte(pasteEnd))
+			at := bytes.Index(p, []byte(keys.PasteEnd))
 			if at < 0 {
-				keep := ending(p, pasteEnd, 1)
+				keep := ending(p, keys.PasteEnd, 1)
 				t.paste = append(t.paste, p[:len(p)-keep]...)
 				t.rest = slices.Clone(p[len(p)-keep:])
 				if len(t.paste) > maxPaste {
@@ -49,29 +45,27 @@ func (t *typist) take(p []byte) (out []piece, letGo bool) {
 			}
 			t.paste = append(t.paste, p[:at]...)
 			out = append(out, t.pasted())
-			p = p[at+len(pasteEnd):]
+			p = p[at+len(keys.PasteEnd):]
 			continue
 		}
-		keys, after, pasting := bytes.Cut(p, []byte(pasteBegin))
-		if i := bytes.IndexByte(keys, t.detach); i >= 0 {
-			return append(out, typed(keys[:i])...), true
+		before, after, pasting := bytes.Cut(p, []byte(keys.PasteBegin))
+		if i := bytes.IndexByte(before, t.detach); i >= 0 {
+			return append(out, typed(before[:i])...), true
 		}
 		if !pasting {
-			keep := max(unfinished(keys), unfinishedKey(keys))
-			t.rest = slices.Clone(keys[len(keys)-keep:])
-			return append(out, typed(keys[:len(keys)-keep])...), false
+			keep := max(unfinished(before), unfinishedKey(before))
+			t.rest = slices.Clone(before[len(before)-keep:])
+			return append(out, typed(before[:len(before)-keep])...), false
 		}
-		out = append(out, typed(keys)...)
+		out = append(out, typed(before)...)
 		t.paste, p = []byte{}, after
 	}
 	return out, false
 }
 
-// pasted ends a paste. Marks and the key that lets go have no business in it; nor has what begins a mark, since taking
-// one out must not make another.
+// pasted ends a paste. What of it may be sent is decided when it is.
 func (t *typist) pasted() piece {
-	text := strings.ToValidUTF8(string(t.paste), "")
-	text = strings.NewReplacer(pasteBegin, "", pasteEnd, "", string(rune(t.detach)), "", "\x1b", "", "\u009b", "").Replace(text)
+	text := string(t.paste)
 	t.paste = nil
 	return piece{text, true}
 }
@@ -119,14 +113,15 @@ func unfinished(p []byte) int {
 
 // toSend is a piece as the agent gets it: a paste between marks when it asked for those, else as if it was typed.
 func (p piece) toSend(bracketed bool) string {
-	switch {
-	case !p.paste:
+	if !p.paste {
 		return p.text
-	case bracketed:
-		return pasteBegin + p.text + pasteEnd
 	}
-	return strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(p.text)
+	sent, _ := keys.Paste(p.text, bracketed)
+	return sent
 }
 
 // lines is how many times a paste that is sent as keys would press Enter.
-func (p piece) lines() int { return strings.Count(p.toSend(false), "\r") }
+func (p piece) lines() int {
+	_, lines := keys.Paste(p.text, false)
+	return lines
+}

@@ -209,8 +209,8 @@ func (r reads) around(ctx context.Context, l *row.Loaded) (err error) {
 	return err
 }
 
-// Load reads what a start needs: its cost grows with what is live, not with what was ever done. Before
-// anything is stored, the first call gets what was read while the ledger was opened.
+// Load reads what a start needs: its cost grows with what is live, not with what was ever done. Before anything is
+// stored, the first call gets what was read while the ledger was opened.
 func (s *Store) Load(ctx context.Context) (row.Loaded, error) {
 	s.writing.Lock()
 	l, err := s.ahead.take()

@@ -29,6 +29,9 @@ func TestE19_WhatATerminalSends(t *testing.T) {
 		{"a\nb\r\nc", false, "a\rb\rc", 2},
 		{"one", false, "one", 0},
 		{"x\x1b[201~rm -rf\n", true, "\x1b[200~xrm -rf\n\x1b[201~", 0},
+		{"x\x1b[20\x1b[200~1~rm -rf\r", true, "\x1b[200~x[201~rm -rf\r\x1b[201~", 0}, // T37: a mark inside a mark
+		{"x\x1b[2\x1d01~\u009b201~y", true, "\x1b[200~x[201~201~y\x1b[201~", 0},
+		{"你\t\x0f\x03\x7f\xff\x1b[A好\r\n", false, "你\t[A好\r", 1}, // no control is a key
 	} {
 		if got, lines := Paste(c.text, c.bracketed); got != c.want || lines != c.lines {
 			t.Errorf("%q is sent as %q with %d lines", c.text, got, lines)

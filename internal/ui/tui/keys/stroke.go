@@ -4,20 +4,28 @@ package keys
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
-// Marks of a paste, for a program that asked for them.
+// Marks of a paste, for a program that asked for them, as terminals write them.
 const (
-	pasteBegin = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
+	PasteBegin = "\x1b[200~"
+	PasteEnd   = "\x1b[201~"
 )
 
 // Paste is a pasted text as a program in a terminal gets it: between marks when it asked for those, else as if it were
-// typed. What begins a mark is taken out, so that no text can end its own paste. lines is how many times that would press Enter.
+// typed. Only characters, tabs and line ends are left of it, so no text ends its own paste, and none is a key (security.md,
+// case T37). lines is how many times what is sent presses Enter.
 func Paste(text string, bracketed bool) (keys string, lines int) {
-	text = strings.NewReplacer(pasteBegin, "", pasteEnd, "", "\x1b", "", "\u009b", "").Replace(text)
+	text = strings.NewReplacer(PasteBegin, "", PasteEnd, "").Replace(strings.ToValidUTF8(text, ""))
+	text = strings.Map(func(r rune) rune { // taking marks out can have made one
+		if unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r' {
+			return -1
+		}
+		return r
+	}, text)
 	if bracketed {
-		return pasteBegin + text + pasteEnd, 0
+		return PasteBegin + text + PasteEnd, 0
 	}
 	keys = strings.NewReplacer("\r\n", "\r", "\n", "\r").Replace(text)
 	return keys, strings.Count(keys, "\r")
