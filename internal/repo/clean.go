@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"scv/internal/repo/git"
+	"scv/internal/run/proc"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -198,4 +201,74 @@ func (w *walk) holds(dir string) (bytes int64, ours bool, err error) {
 		return err
 	})
 	return bytes, ours, err
+}
+
+// nobodyIn refuses while a process works in one of the directories. Git processes of our own, which only look, and
+// what they started are left out.
+func nobodyIn(dirs ...string) error {
+	all, err := proc.All()
+	if err != nil {
+		return refused("whether a process works there cannot be told", err)
+	}
+	byPID := make(map[int]proc.Process, len(all))
+	for _, p := range all {
+		byPID[p.PID] = p
+	}
+	for _, p := range all {
+		if p.Zombie || ourGit(byPID, p) {
+			continue
+		}
+		cwd, ok, err := proc.WorkingDir(p.PID)
+		if err != nil {
+			return refused("whether a process works there cannot be told", err)
+		}
+		for _, dir := range dirs {
+			if ok && (cwd == dir || strings.HasPrefix(cwd, dir+"/")) && !becomesGit(p) {
+				return wire.Refuse(wire.ReasonBusy, fmt.Sprintf("end it first, such as with: kill %d", p.PID),
+					"process %d (%s) works in %s.", p.PID, plain.Line(p.Name), pretty(dir))
+			}
+		}
+	}
+	return nil
+}
+
+// ourGit reports whether p is a git process that this one started, or below such.
+func ourGit(byPID map[int]proc.Process, p proc.Process) bool {
+	for range len(byPID) {
+		if p.PPID == os.Getpid() {
+			return p.Name == "git"
+		}
+		parent, ok := byPID[p.PPID]
+		if !ok {
+			return false
+		}
+		p = parent
+	}
+	return false
+}
+
+// becomesGit reports whether a child of ours, which was seen before it had become the program that it is to run, is a git
+// process now, or gone: until then it has our name, and works already where that program will.
+func becomesGit(p proc.Process) bool {
+	if p.PPID != os.Getpid() {
+		return false
+	}
+	born := 0
+	for range 1000 { // it takes some microseconds; a machine that stalls may need more
+		now, err := proc.Lookup(p.PID)
+		switch {
+		case errors.Is(err, proc.ErrGone):
+			return true
+		case err != nil:
+			return false
+		case now.Start != p.Start, now.Zombie, now.Name == "git":
+			return true
+		case !proc.Unborn(p.PID):
+			if born++; born == 5 { // the program comes a little before its name
+				return false
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
 }

@@ -14,7 +14,6 @@ import (
 	"scv/internal/home"
 	"scv/internal/repo/git"
 	"scv/internal/repo/submodule"
-	"scv/internal/run/proc"
 	"scv/internal/safe/plain"
 	"scv/internal/wire"
 )
@@ -316,50 +315,6 @@ func removeAll(root *os.Root, name string) error {
 		return nil
 	})
 	return errors.Join(walkErr, root.RemoveAll(name))
-}
-
-// nobodyIn refuses while a process works in one of the directories. Git processes of our own, which only look, and
-// what they started are left out.
-func nobodyIn(dirs ...string) error {
-	all, err := proc.All()
-	if err != nil {
-		return refused("whether a process works there cannot be told", err)
-	}
-	byPID := make(map[int]proc.Process, len(all))
-	for _, p := range all {
-		byPID[p.PID] = p
-	}
-	for _, p := range all {
-		if p.Zombie || ourGit(byPID, p) {
-			continue
-		}
-		cwd, ok, err := proc.WorkingDir(p.PID)
-		if err != nil {
-			return refused("whether a process works there cannot be told", err)
-		}
-		for _, dir := range dirs {
-			if ok && (cwd == dir || strings.HasPrefix(cwd, dir+"/")) {
-				return wire.Refuse(wire.ReasonBusy, fmt.Sprintf("end it first, such as with: kill %d", p.PID),
-					"process %d (%s) works in %s.", p.PID, plain.Line(p.Name), pretty(dir))
-			}
-		}
-	}
-	return nil
-}
-
-// ourGit reports whether p is a git process that this one started, or below such.
-func ourGit(byPID map[int]proc.Process, p proc.Process) bool {
-	for range len(byPID) {
-		if p.PPID == os.Getpid() {
-			return p.Name == "git"
-		}
-		parent, ok := byPID[p.PPID]
-		if !ok {
-			return false
-		}
-		p = parent
-	}
-	return false
 }
 
 // readLinkHead reads the first line of a small file.

@@ -27,3 +27,14 @@ func WorkingDir(pid int) (dir string, ok bool, err error) {
 	}
 	return "", false, fmt.Errorf("look where process %d works: %w", pid, err)
 }
+
+// Unborn reports whether a child of this process is still a copy of it: between its fork and its exec. It has the
+// directory then that its program is to start in.
+func Unborn(child int) bool {
+	own, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return false
+	}
+	exe, err := os.Readlink("/proc/" + strconv.Itoa(child) + "/exe")
+	return err == nil && exe == own
+}
