@@ -135,7 +135,10 @@ func TestR3_FolderAmongTheSockets(t *testing.T) {
 	}
 	l.must(errors.Join(os.Remove(sockets[0]), os.Mkdir(sockets[0], 0o700)))
 	l.ok("start")
-	j := l.reaches(id, wire.StateUnknown)
+	j := job(l.until("it says that something lies there", func(v *wire.Snapshot) bool { // before, it is looked for
+		j := job(v, id)
+		return j != nil && j.State == wire.StateUnknown && strings.Contains(detail(j), "folder")
+	}), id)
 	for _, out := range []string{detail(j), l.ok("why", string(id))} {
 		if !strings.Contains(out, "folder") || !strings.Contains(out, "move it away") {
 			t.Errorf("it says %q", out)
